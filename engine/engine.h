@@ -1,0 +1,169 @@
+// The door of engine/: one model on one device, answering jobs.
+//
+// Threads: open() and the destructor are called by the owner. prepare*(), submit(), cancel(), status() and
+// the const members may be called from any thread. A Sink is called on the engine's thread, must not block,
+// and gets exactly one of done() and failed() as its last call.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/chat/conversation.h"
+
+namespace lockstep::engine {
+
+// Why an engine could not be opened. what() is one sentence naming the thing and the remedy.
+struct StartError : std::runtime_error {
+  enum class Kind { model, device, memory } kind;
+  StartError(Kind k, const std::string& text) : std::runtime_error(text), kind(k) {}
+};
+
+// Why a request was refused or failed.
+struct RequestError : std::runtime_error {
+  enum class Kind { invalid, context_overflow, busy, cancelled, failed } kind;
+  std::string field;  // invalid: the part of the request that is wrong
+  RequestError(Kind k, const std::string& text, std::string f = {})
+      : std::runtime_error(text), kind(k), field(std::move(f)) {}
+};
+
+struct Options {
+  std::filesystem::path model;  // directory of the checkpoint
+  std::string device = "auto";  // a name of devices(), or auto
+  int threads = 0;              // CPU threads; 0: one a CPU
+  uint64_t memory = 0;          // bytes for weights, caches, states and scratch; 0: 3/4 of what is available
+  int context = 0;              // positions a request may use; 0: the model's own
+  int lanes = 16;               // requests served at once
+  int queue = 64;               // requests waiting for a lane; more are refused as busy
+  int chunk = 512;              // prompt tokens of a round
+};
+
+struct ModelInfo {
+  std::string name;         // the directory's name
+  std::string family;       // "qwen3_5", "qwen3_5_moe"
+  std::string fingerprint;  // SHA-256, hex
+  int canon_version;
+  int context;  // positions a request may use
+  int vocabulary;
+  int64_t created;     // the checkpoint's time, seconds since 1970
+  std::string device;  // implementation that runs
+  std::string device_description;
+};
+
+struct Sampling {
+  float temperature = 1;  // 0: greedy
+  float top_p = 1, min_p = 0;
+  int top_k = 0;                 // 0: off
+  std::optional<uint64_t> seed;  // missing: derived from the prompt
+  int max_tokens = 0;            // 0: what the context leaves
+  std::vector<std::string> stop;
+  int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
+  bool ignore_end = false;  // go on after an end token
+};
+
+struct Prompt {
+  std::vector<int32_t> tokens;
+  bool in_reasoning = false;       // the reply begins inside a thought
+  bool chat = false;               // the reply is parsed for reasoning and tool calls
+  std::vector<std::string> tools;  // of the conversation
+};
+
+struct TokenLogprob {
+  int32_t token;
+  std::string bytes;
+  float logprob;
+  struct Top {
+    int32_t token;
+    std::string bytes;
+    float logprob;
+  };
+  std::vector<Top> top;
+};
+
+struct Delta {
+  std::string reasoning, content;  // valid UTF-8
+  struct Call {
+    int index;
+    std::string name;       // in the first piece of a call
+    std::string arguments;  // JSON text, to be joined
+  };
+  std::vector<Call> calls;
+  std::vector<TokenLogprob> logprobs;
+};
+
+enum class Finish { stop, length, tool_calls };
+
+struct Reply {
+  Finish finish;
+  int prompt_tokens = 0, cached_tokens = 0, reasoning_tokens = 0;
+  std::vector<int32_t> tokens;  // the end token included
+  std::string token_sha;        // SHA-256 over the ids as little-endian u32, hex
+  uint64_t seed = 0;
+  double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void progress(int read, int total) = 0;  // prompt tokens read so far
+  virtual void delta(Delta&&) = 0;
+  virtual void done(Reply&&) = 0;
+  virtual void failed(const RequestError&) = 0;
+};
+
+struct Job {
+  Prompt prompt;
+  Sampling sampling;
+  std::shared_ptr<Sink> sink;
+};
+using JobId = uint64_t;
+
+struct Status {
+  int active, queued;  // lanes in use, jobs waiting
+  uint64_t served, cancelled, refused, failed;
+  uint64_t prompt_tokens, reply_tokens, rounds;
+  std::chrono::steady_clock::time_point last_round;  // when the engine's loop last turned
+  struct Pool {
+    std::string name;
+    uint64_t bytes, used;
+  };
+  std::vector<Pool> memory;  // weights, KV pages, recurrent states, scratch
+};
+
+class Engine {
+ public:
+  // Loads the model and produces a first token. `progress` gets one line at a time for the log.
+  // Throws StartError.
+  static std::unique_ptr<Engine> open(const Options&,
+                                      const std::function<void(const std::string&)>& progress);
+  virtual ~Engine() = default;
+
+  virtual const ModelInfo& model() const = 0;
+  virtual Sampling default_sampling() const = 0;  // of generation_config.json
+
+  // Throw RequestError (invalid, context_overflow).
+  virtual Prompt prepare(const Conversation&) const = 0;
+  virtual std::vector<int32_t> tokenize(std::string_view text) const = 0;  // no added tokens
+  virtual std::string detokenize(std::span<const int32_t>) const = 0;
+
+  // Throws RequestError: invalid, context_overflow, busy.
+  virtual JobId submit(Job) = 0;
+  virtual void cancel(JobId) = 0;  // its sink gets failed(cancelled) unless it is over already
+  virtual Status status() const = 0;
+
+  // Called at every turn of the engine's loop, at most once a second and also when idle.
+  virtual void on_beat(std::function<void()>) = 0;
+};
+
+// Names that Options::device takes on this machine.
+std::vector<std::string> devices();
+
+}  // namespace lockstep::engine

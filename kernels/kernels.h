@@ -1,0 +1,75 @@
+// The door of kernels/: devices, their memory, and the list of operations (operations.h).
+//
+// Every operation computes what kernels/canon/ and kernels/reference/ define, bit for bit, on every
+// implementation.
+//
+// Threads: one thread owns a Device and makes every call. Operations run in call order and may still be
+// running when the call returns; wait() and download() finish them. No operation allocates device memory.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/canon/math.h"    // exp, log and friends: the sampler uses the same ones
+#include "kernels/canon/philox.h"  // the sampler's random numbers
+#include "kernels/operations.h"
+
+namespace lockstep::kernels {
+
+// The device cannot give the memory that was asked for. what() names how much.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// The device failed or is not usable; what() says which and why.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One implementation of the operations on one device.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;         // "reference", "cpu-avx2", "cpu-avx512", …
+  virtual std::string_view description() const = 0;  // for people: chip, threads
+
+  // Memory is zero-filled and aligned to 64 bytes. Throws OutOfMemory.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void upload(void* to, const void* host, size_t bytes) = 0;
+  virtual void download(void* host, const void* from, size_t bytes) = 0;  // waits
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void wait() = 0;
+
+  virtual std::unique_ptr<Matrix> pack(const MatrixSource&) = 0;
+  virtual std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) = 0;
+  virtual size_t kv_page_bytes(int key_heads, int head_dim) const = 0;
+
+  virtual void run(const Embed&) = 0;
+  virtual void run(const Norm&) = 0;
+  virtual void run(const Quantize&) = 0;
+  virtual void run(const Linear&) = 0;
+  virtual void run(const SwiGlu&) = 0;
+  virtual void run(const AttentionInputs&) = 0;
+  virtual void run(const Attention&) = 0;
+  virtual void run(const KvRead&) = 0;
+  virtual void run(const Convolution&) = 0;
+  virtual void run(const ConvolutionReplay&) = 0;
+  virtual void run(const DeltaRule&) = 0;
+  virtual void run(const DeltaReplay&) = 0;
+  virtual void run(const Router&) = 0;
+  virtual void run(const CombineExperts&) = 0;
+  virtual void run(const Gather&) = 0;
+  virtual void run(const Candidates&) = 0;
+};
+
+// Names that open_device() takes on this machine, best first.
+std::vector<std::string> implementations();
+
+// name: one of implementations(), or "auto" for the best. threads: 0 means one a CPU that may be used.
+// Throws DeviceError naming what is not there and what is.
+std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
+
+}  // namespace lockstep::kernels
