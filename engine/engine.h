@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -135,7 +136,8 @@ struct Status {
     std::string name;
     uint64_t bytes, used;
   };
-  std::vector<Pool> memory;  // weights, KV pages, recurrent states, scratch
+  std::vector<Pool> memory;  // weights, kv_pages, states, scratch
+  std::string fault;         // not empty: the device is lost, the engine serves no more; open a new one
 };
 
 class Engine {
@@ -159,11 +161,16 @@ class Engine {
   virtual void cancel(JobId) = 0;  // its sink gets failed(cancelled) unless it is over already
   virtual Status status() const = 0;
 
-  // Called at every turn of the engine's loop, at most once a second and also when idle.
+  // Called from the engine's loop about twice a second, also when idle, and once after a fault.
   virtual void on_beat(std::function<void()>) = 0;
 };
 
 // Names that Options::device takes on this machine.
 std::vector<std::string> devices();
+
+// Speeds as tables for people: single operations beside what the machine can do, and a model's prompt and
+// decode tokens a second at several numbers of streams. Throw StartError.
+void bench_kernels(std::ostream&, const std::string& device, int threads);
+void bench_model(std::ostream&, const Options&);
 
 }  // namespace lockstep::engine
