@@ -1,69 +1,64 @@
-// A checkpoint on disk: config.json, safetensors shards, MLX-affine quantization.
+// A checkpoint on disk: config.json, safetensors files, MLX-affine quantization.
 //
-// open() reads and checks everything that can be checked before a weight is used; afterwards read() only
-// fails when the file changes underneath. Formats: safetensors (github.com/huggingface/safetensors), the
-// affine quantization of MLX (w = scale * code + bias per group), model families of model_config.h.
+// open() reads every header and the configuration, and checks all that can be checked before a weight is
+// used: which files belong to the model (weight_files.h), their layout and length (safetensors.h), what the
+// configuration asks for (config_reader.h), and that every tensor of the model is there with its shape, type,
+// bits and group (tensor_check.h). Afterwards reading only fails when the files change underneath.
+//
+// Weights are taken as stored. The weights of zero-centred norms hold 1 + w, as MLX's converters write them,
+// the multi-token head's included; conv1d.weight is [channels, taps, 1]; expert matrices are stacks.
+//
 // Threads: const members may be called from any thread.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/files/expected_tensors.h"
+#include "engine/files/host_buffer.h"
 #include "engine/files/model_config.h"
+#include "engine/files/refuse.h"
+#include "engine/files/safetensors.h"
+#include "engine/files/tensor_check.h"
 #include "kernels/kernels.h"
 
 namespace lockstep::engine {
 
-// The checkpoint is missing, damaged, contradicts itself or is of a kind that is not supported. what() is
-// one sentence that names the file or tensor and what to do.
-struct CheckpointError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-enum class DataType : uint8_t { bf16, fp16, fp32, u32, other };
-
-struct TensorInfo {
-  DataType type;
-  std::vector<int64_t> shape;
-  uint64_t bytes;
-};
-
-// A matrix in host memory, as MatrixSource points at it.
+// A matrix in host memory, as MatrixSource points at it. May be moved, not copied.
 struct HostMatrix {
   kernels::MatrixSource source;  // points into the storage below
-  std::vector<std::byte> weights, scales, biases;
+  HostBuffer weights, scales, biases;
 };
 
 class Checkpoint {
  public:
-  static Checkpoint open(const std::filesystem::path& directory);
+  static Checkpoint open(const std::filesystem::path& directory);  // throws CheckpointError
   Checkpoint(Checkpoint&&) noexcept;
   ~Checkpoint();
 
   const std::filesystem::path& directory() const;
   const ModelConfig& config() const;
+  const ExpectedTensors& tensors() const;  // what there is: expected_tensors(config())
 
-  // Names are canonical: "model.layers.0.mlp.up_proj" and so on, "lm_head", "mtp.fc", whatever prefix
-  // (none, "language_model.", "model.language_model.") the files use.
+  // Names are canonical: "model.layers.0.mlp.up_proj" and so on, "lm_head", "mtp.fc" (tensor_names.h),
+  // whatever prefix the files use. A name that the model does not have is a CheckpointError.
   bool has(std::string_view tensor) const;
   const TensorInfo& info(std::string_view tensor) const;
+  const MatrixInfo& matrix_info(std::string_view module) const;
 
-  // `module` without ".weight". Shapes, bits and group agree with config.json and with `outputs` and
-  // `inputs` (and `experts` for stacks), else CheckpointError.
+  // `module` without ".weight". `outputs`, `inputs` and `experts` (of stacks) must be what the checkpoint
+  // has.
   HostMatrix matrix(std::string_view module, int outputs, int inputs, int experts = 1) const;
 
-  // An unquantized tensor of the given number of elements, converted exactly to fp32.
+  // A tensor of the given number of elements, converted exactly to fp32.
   std::vector<float> floats(std::string_view tensor, int64_t elements) const;
 
-  // SHA-256, lower-case hex, over every tensor's name, type, shape and bytes in order of canonical name and
-  // over the canonical text of the configuration that shapes the computation.
-  const std::string& fingerprint() const;  // computed once, on the first call
+  // SHA-256, lower-case hex, over all tensors and the configuration that shapes the computation
+  // (fingerprint.h). Computed once, on the first call, which reads every weight.
+  const std::string& fingerprint() const;
 
  private:
   struct State;
