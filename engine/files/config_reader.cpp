@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/files/input_file.h"
 #include "engine/files/json.h"
 #include "engine/files/refuse.h"
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <system_error>
 
+#include "engine/files/input_file.h"
 #include "engine/files/json.h"
 #include "engine/files/refuse.h"
 #include "engine/files/tensor_names.h"
