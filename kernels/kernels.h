@@ -15,6 +15,7 @@
 
 #include "kernels/canon/math.h"    // exp, log and friends: the sampler uses the same ones
 #include "kernels/canon/philox.h"  // the sampler's random numbers
+#include "kernels/canon/rotary.h"  // inverse_frequency, for AttentionInputs::inv_freq
 #include "kernels/operations.h"
 
 namespace lockstep::kernels {

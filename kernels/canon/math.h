@@ -149,7 +149,7 @@ LOCKSTEP_CANON float cos_reduced(float high, float low) {
   return w + fma(c, z * z, fma(-low, high, lost));
 }
 
-// sin(x) and cos(x) of any finite angle in radians. At most 1 ulp. NaN for inf. sin(-0) = -0.
+// sin(x) and cos(x) of any finite angle in radians. At most 1 ulp. NaN for inf.
 LOCKSTEP_CANON float sin(float x) {
   if (!is_finite(x)) return quiet_nan();
   const ReducedAngle r = reduce_angle(x);
