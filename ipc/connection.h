@@ -1,0 +1,65 @@
+// A client's end of the local protocol: one connection, one call at a time, blocking.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "ipc/ipc.h"
+
+namespace lockstep::ipc {
+
+// The daemon cannot be reached, or the connection ended before the reply did.
+struct ConnectionError : std::runtime_error {
+  int number;  // errno; 0: the daemon closed the connection
+  ConnectionError(const std::string& text, int n) : std::runtime_error(text), number(n) {}
+};
+
+// One message from the server. Exactly one of `error` and `parameters` is meant.
+struct Reply {
+  bool continues = false;
+  std::optional<Error> error;
+  std::string parameters;  // JSON text of an object
+};
+
+// A reply's parameters as values. Members that are not known are skipped: the server may be newer.
+// Throw ProtocolError when something needed is missing or of the wrong type.
+std::variant<Progress, Delta, Final> read_chat_reply(std::string_view parameters);
+std::vector<Model> read_models_reply(std::string_view parameters);
+Status read_status_reply(std::string_view parameters);
+// The part of a Chat reply named `final`, as the server wrote it.
+std::string final_text(std::string_view parameters);
+
+// A message of the server. Throws ProtocolError.
+Reply read_reply(std::string_view message);
+
+// The parameters of a call of Chat, as JSON text.
+std::string chat_parameters(const Chat&);
+
+class Connection {
+ public:
+  // Throws ConnectionError.
+  explicit Connection(const std::string& socket_path);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Sends a call; `method` without the interface's name. Throws ConnectionError, and ProtocolError when the
+  // message would be longer than most_message_bytes.
+  void call(std::string_view method, std::string_view parameters, bool more);
+
+  // Waits for the next message. Throws ConnectionError and ProtocolError.
+  Reply receive();
+
+  // The socket, to wait on together with others.
+  int descriptor() const { return descriptor_; }
+  // A message is here already: receive() will not wait.
+  bool has_message();
+
+ private:
+  int descriptor_;
+  FrameReader frames_;
+  std::optional<std::string> waiting_;
+};
+
+}  // namespace lockstep::ipc

@@ -1,0 +1,153 @@
+// The door of ipc/: the local protocol as values and bytes. What the protocol is, its limits included, is
+// written in org.lockstep.Inference.varlink; the framing is Varlink's
+// (https://varlink.org/Interface-Definition).
+//
+// A server pushes what it receives into a FrameReader, hands each message to read_call(), and sends the
+// strings that the *_reply functions return. The client's blocking connection is ipc/connection.h.
+// Nothing here opens a socket, waits, or has state shared between objects: any thread may call anything,
+// one at a time for an object.
+//
+// For a server: calls of a connection are answered one after the other. The end of a client's input is not
+// its end: a client may shut down its sending side and wait. It is gone when its socket is hung up (POLLHUP,
+// EPIPE); then its call is cancelled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lockstep::ipc {
+
+inline constexpr std::string_view interface_name = "org.lockstep.Inference";
+inline constexpr size_t most_message_bytes = size_t{16} << 20;  // without its NUL; as sd-varlink
+inline constexpr int most_depth = 64;                           // arrays and objects inside each other
+
+// The text of org.lockstep.Inference.varlink.
+std::string_view interface_text();
+
+// The peer does not speak the protocol. The connection is of no more use: close it.
+struct ProtocolError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Cuts a byte stream into messages. Holds at most most_message_bytes and a NUL.
+class FrameReader {
+ public:
+  // Throws ProtocolError when more would have to be held: a message without end, or calls sent far ahead.
+  void push(std::string_view bytes);
+  // The next whole message without its NUL, or nothing until more is pushed.
+  std::optional<std::string> next();
+
+ private:
+  std::string held_;
+  size_t start_ = 0, searched_ = 0;  // of the next message; up to where no NUL was found
+};
+
+struct ToolCall {
+  std::string id, name;
+  std::string arguments;  // JSON text
+};
+
+struct Message {
+  std::string role;  // system, developer, user, assistant or tool
+  std::string content;
+  std::optional<std::string> reasoning;
+  std::vector<ToolCall> calls;
+  std::string call_id;
+};
+
+// The parameters of Chat. Types are checked, ranges are not (numbers are finite, counts fit an int).
+struct Chat {
+  std::vector<Message> messages;   // `system` and `prompt` have become messages; never empty
+  std::vector<std::string> tools;  // JSON text of an object each, as the caller wrote it
+  std::optional<bool> thinking;
+  std::optional<int> max_tokens, top_k;
+  std::optional<double> temperature, top_p, min_p;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> stop;
+};
+struct ModelsQuery {};
+struct StatusQuery {};
+
+// A call for the server to answer.
+struct Call {
+  bool more;  // Chat: the caller wants progress and deltas
+  std::variant<Chat, ModelsQuery, StatusQuery> what;
+};
+// A call that is answered already: an error of the caller's, a question about the interface, or a one-way
+// call (every method here only answers, so those do nothing and `bytes` is empty).
+struct Answer {
+  std::string bytes;
+};
+// Throws ProtocolError when the message is no call at all. `version` is the server's, for GetInfo.
+std::variant<Call, Answer> read_call(std::string_view message, std::string_view version);
+
+// ---- Replies -----------------------------------------------------------------------------------------
+
+struct Progress {
+  int read, total;
+};
+struct CallPiece {
+  int index = 0;
+  std::string name, arguments;  // empty: not in this piece
+};
+struct Delta {
+  std::string content, reasoning;  // empty: not in this piece
+  std::vector<CallPiece> calls;
+};
+struct Whole {  // a reply in one piece
+  std::string content, reasoning;
+  std::vector<ToolCall> calls;
+};
+struct Final {
+  std::string finish;  // stop, length or tool_calls
+  int prompt_tokens = 0, cached_tokens = 0, reply_tokens = 0, reasoning_tokens = 0;
+  std::string token_sha;
+  uint64_t seed = 0;
+  std::string model, fingerprint;
+  int canon_version = 0;
+  double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
+  std::optional<Whole> whole;  // for calls without `more`
+};
+struct Model {
+  std::string name, family, fingerprint;
+  int canon_version = 0, context = 0, vocabulary = 0;
+  int64_t created = 0;
+  std::string device, device_description;
+};
+struct Pool {
+  std::string name;
+  uint64_t bytes = 0, used = 0;
+};
+struct Status {
+  std::string version;
+  std::string state;          // starting, ready or stopping
+  std::string model, device;  // empty: not known yet
+  double uptime_seconds = 0;
+  int active = 0, queued = 0;
+  uint64_t served = 0, cancelled = 0, refused = 0, failed = 0;
+  uint64_t prompt_tokens = 0, reply_tokens = 0, rounds = 0;
+  std::vector<Pool> memory;
+};
+// An error reply. `field` may be in snake_case; it is sent as the protocol spells it (max_tokens: maxTokens).
+struct Error {
+  enum class Kind { busy, context_overflow, bad_request, not_ready, device_fault, other } kind = Kind::other;
+  std::string message{};         // one sentence; other: the error's name and parameters
+  std::string field{};           // bad_request
+  int64_t limit = 0, given = 0;  // context_overflow
+};
+
+// Whole messages with their NUL, ready to be sent. Text must be UTF-8; bytes that are not become U+FFFD.
+std::string progress_reply(const Progress&);
+std::string delta_reply(const Delta&);
+std::string final_reply(const Final&);
+std::string models_reply(const std::vector<Model>&);
+std::string status_reply(const Status&);
+std::string error_reply(const Error&);
+
+}  // namespace lockstep::ipc

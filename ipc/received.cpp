@@ -1,0 +1,236 @@
+// What a client sends and receives, as values.
+#include "ipc/connection.h"
+#include "ipc/fields.h"
+#include "ipc/json_reader.h"
+#include "ipc/json_writer.h"
+
+namespace lockstep::ipc {
+
+namespace {
+
+// Runs `read` and turns whatever is wrong with the text into a ProtocolError.
+template <class Read>
+auto reading(std::string_view text, Read read) {
+  try {
+    return read(JsonValue::parse(text, most_depth));
+  } catch (const JsonError& error) {
+    throw ProtocolError(std::string("the daemon's reply is ") + error.what());
+  } catch (const FieldError& error) {
+    throw ProtocolError("the daemon's reply is not understood: " + error.path + " " + error.what());
+  }
+}
+
+template <class Value>
+Value needed(const Fields& fields, std::string_view name, std::optional<Value> value) {
+  if (!value) fields.fail(name, "is missing");
+  return *value;
+}
+
+std::string needed_text(Fields& fields, std::string_view name) {
+  return needed(fields, name, fields.text(name));
+}
+int needed_integer(Fields& fields, std::string_view name) {
+  return needed(fields, name, fields.integer(name));
+}
+uint64_t needed_unsigned(Fields& fields, std::string_view name) {
+  return needed(fields, name, fields.unsigned_integer(name));
+}
+std::vector<JsonValue> elements(Fields& fields, std::string_view name) {
+  return fields.array(name).value_or(std::vector<JsonValue>{});
+}
+
+Delta read_delta(JsonValue value) {
+  Fields fields(value, "delta");
+  Delta delta{fields.text("content").value_or(""), fields.text("reasoning").value_or(""), {}};
+  for (const JsonValue& element : elements(fields, "toolCalls")) {
+    Fields piece(element, element_path("delta.toolCalls", delta.calls.size()));
+    delta.calls.push_back({needed_integer(piece, "index"), piece.text("name").value_or(""),
+                           piece.text("arguments").value_or("")});
+  }
+  return delta;
+}
+
+std::optional<Whole> read_whole(Fields& fields) {
+  const auto content = fields.text("content");
+  if (!content) return std::nullopt;
+  Whole whole{*content, fields.text("reasoning").value_or(""), {}};
+  for (const JsonValue& element : elements(fields, "toolCalls")) {
+    Fields call(element, element_path("final.toolCalls", whole.calls.size()));
+    whole.calls.push_back(
+        {call.text("id").value_or(""), needed_text(call, "name"), needed_text(call, "arguments")});
+  }
+  return whole;
+}
+
+Final read_final(JsonValue value) {
+  Fields fields(value, "final");
+  Fields usage(needed(fields, "usage", fields.object("usage")), "final.usage");
+  Fields timings(needed(fields, "timings", fields.object("timings")), "final.timings");
+  Final final;
+  final.finish = needed_text(fields, "finish");
+  final.prompt_tokens = needed_integer(usage, "promptTokens");
+  final.cached_tokens = needed_integer(usage, "cachedTokens");
+  final.reply_tokens = needed_integer(usage, "replyTokens");
+  final.reasoning_tokens = needed_integer(usage, "reasoningTokens");
+  final.token_sha = needed_text(fields, "tokenSha");
+  final.seed = needed_unsigned(fields, "seed");
+  final.model = needed_text(fields, "model");
+  final.fingerprint = needed_text(fields, "fingerprint");
+  final.canon_version = needed_integer(fields, "canonVersion");
+  final.queue_seconds = timings.number("queueSeconds").value_or(0);
+  final.prompt_seconds = timings.number("promptSeconds").value_or(0);
+  final.decode_seconds = timings.number("decodeSeconds").value_or(0);
+  final.whole = read_whole(fields);
+  return final;
+}
+
+Error read_error(const std::string& name, std::optional<JsonValue> parameters) {
+  const std::string own = std::string(interface_name) + ".";
+  const std::string text = parameters ? std::string(parameters->text()) : "";
+  if (name.compare(0, own.size(), own) != 0 || !parameters) return {Error::Kind::other, name + " " + text};
+  Fields fields(*parameters, "parameters");
+  const std::string kind = name.substr(own.size());
+  Error error;
+  error.message = fields.text("message").value_or("");
+  if (kind == "Busy") {
+    error.kind = Error::Kind::busy;
+  } else if (kind == "ContextOverflow") {
+    error.kind = Error::Kind::context_overflow;
+    error.limit = needed(fields, "limit", fields.long_integer("limit"));
+    error.given = needed(fields, "given", fields.long_integer("given"));
+  } else if (kind == "BadRequest") {
+    error.kind = Error::Kind::bad_request;
+    error.field = needed_text(fields, "field");
+  } else if (kind == "NotReady") {
+    error.kind = Error::Kind::not_ready;
+  } else if (kind == "DeviceFault") {
+    error.kind = Error::Kind::device_fault;
+  } else {
+    error.message = name + " " + text;
+  }
+  return error;
+}
+
+void write_message(JsonWriter& json, const Message& message) {
+  json.begin_object().key("role").text(message.role).key("content").text(message.content);
+  if (message.reasoning) json.key("reasoning").text(*message.reasoning);
+  if (!message.calls.empty()) {
+    json.key("toolCalls").begin_array();
+    for (const ToolCall& call : message.calls) {
+      json.begin_object();
+      if (!call.id.empty()) json.key("id").text(call.id);
+      json.key("name").text(call.name).key("arguments").text(call.arguments).end_object();
+    }
+    json.end_array();
+  }
+  if (message.role == "tool") json.key("toolCallId").text(message.call_id);
+  json.end_object();
+}
+
+}  // namespace
+
+Reply read_reply(std::string_view message) {
+  return reading(message, [](JsonValue value) {
+    Fields fields(value, "");
+    const auto error = fields.text("error");
+    const auto parameters = fields.object("parameters");
+    Reply reply;
+    reply.continues = fields.boolean("continues").value_or(false);
+    if (error) reply.error = read_error(*error, parameters);
+    reply.parameters = parameters ? std::string(parameters->text()) : "{}";
+    return reply;
+  });
+}
+
+std::variant<Progress, Delta, Final> read_chat_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) -> std::variant<Progress, Delta, Final> {
+    Fields fields(value, "");
+    if (const auto delta = fields.object("delta")) return read_delta(*delta);
+    if (const auto final = fields.object("final")) return read_final(*final);
+    Fields progress(needed(fields, "final", fields.object("progress")), "progress");
+    return Progress{needed_integer(progress, "read"), needed_integer(progress, "total")};
+  });
+}
+
+std::string final_text(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) {
+    Fields fields(value, "");
+    return std::string(needed(fields, "final", fields.object("final")).text());
+  });
+}
+
+std::vector<Model> read_models_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) {
+    Fields reply(value, "");
+    std::vector<Model> models;
+    for (const JsonValue& element : needed(reply, "models", reply.array("models"))) {
+      Fields fields(element, element_path("models", models.size()));
+      Model model;
+      model.name = needed_text(fields, "name");
+      model.family = needed_text(fields, "family");
+      model.fingerprint = needed_text(fields, "fingerprint");
+      model.canon_version = needed_integer(fields, "canonVersion");
+      model.context = needed_integer(fields, "context");
+      model.vocabulary = needed_integer(fields, "vocabulary");
+      model.created = fields.long_integer("created").value_or(0);
+      model.device = needed_text(fields, "device");
+      model.device_description = fields.text("deviceDescription").value_or("");
+      models.push_back(std::move(model));
+    }
+    return models;
+  });
+}
+
+Status read_status_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) {
+    Fields fields(value, "");
+    Status status;
+    status.version = needed_text(fields, "version");
+    status.state = needed_text(fields, "state");
+    status.model = fields.text("model").value_or("");
+    status.device = fields.text("device").value_or("");
+    status.uptime_seconds = fields.number("uptimeSeconds").value_or(0);
+    status.active = needed_integer(fields, "active");
+    status.queued = needed_integer(fields, "queued");
+    status.served = needed_unsigned(fields, "served");
+    status.cancelled = needed_unsigned(fields, "cancelled");
+    status.refused = needed_unsigned(fields, "refused");
+    status.failed = needed_unsigned(fields, "failed");
+    status.prompt_tokens = needed_unsigned(fields, "promptTokens");
+    status.reply_tokens = needed_unsigned(fields, "replyTokens");
+    status.rounds = needed_unsigned(fields, "rounds");
+    for (const JsonValue& element : elements(fields, "memory")) {
+      Fields pool(element, element_path("memory", status.memory.size()));
+      status.memory.push_back(
+          {needed_text(pool, "name"), needed_unsigned(pool, "bytes"), needed_unsigned(pool, "used")});
+    }
+    return status;
+  });
+}
+
+std::string chat_parameters(const Chat& chat) {
+  JsonWriter json;
+  json.begin_object().key("messages").begin_array();
+  for (const Message& message : chat.messages) write_message(json, message);
+  json.end_array();
+  if (!chat.tools.empty()) {
+    json.key("tools").begin_array();
+    for (const std::string& tool : chat.tools) json.raw(tool);
+    json.end_array();
+  }
+  if (chat.thinking) json.key("thinking").boolean(*chat.thinking);
+  if (chat.max_tokens) json.key("maxTokens").integer(*chat.max_tokens);
+  if (chat.temperature) json.key("temperature").real(*chat.temperature);
+  if (chat.top_p) json.key("topP").real(*chat.top_p);
+  if (chat.min_p) json.key("minP").real(*chat.min_p);
+  if (chat.top_k) json.key("topK").integer(*chat.top_k);
+  if (chat.seed) json.key("seed").unsigned_integer(*chat.seed);
+  if (!chat.stop.empty()) {
+    json.key("stop").begin_array();
+    for (const std::string& stop : chat.stop) json.text(stop);
+    json.end_array();
+  }
+  return json.end_object().take();
+}
+
+}  // namespace lockstep::ipc
