@@ -1,0 +1,326 @@
+#include "engine/engine.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "engine/chat/chat_format.h"
+#include "engine/files/checkpoint.h"
+#include "engine/lanes/inbox.h"
+#include "engine/lanes/runner.h"
+#include "engine/lanes/token_hash.h"
+#include "engine/memory/budget.h"
+#include "engine/models/forward.h"
+#include "engine/tokenizer/tokenizer.h"
+
+namespace lockstep::engine {
+namespace {
+
+void check(const Sampling& s) {
+  const auto refuse = [](const char* field, const std::string& text) {
+    throw RequestError(RequestError::Kind::invalid, text, field);
+  };
+  if (!(s.temperature >= 0 && s.temperature <= 100))
+    refuse("temperature", "temperature must be between 0 and 100");
+  if (!(s.top_p > 0 && s.top_p <= 1)) refuse("top_p", "top_p must be above 0 and at most 1");
+  if (!(s.min_p >= 0 && s.min_p <= 1)) refuse("min_p", "min_p must be between 0 and 1");
+  if (s.top_k < 0) refuse("top_k", "top_k must not be negative (0 turns it off)");
+  if (s.max_tokens < 0) refuse("max_tokens", "max_tokens must not be negative");
+  if (s.top_logprobs < -1 || s.top_logprobs > 20)
+    refuse("top_logprobs", "top_logprobs must be between 0 and 20");
+  if (s.stop.size() > StopMatcher::max_stops)
+    refuse("stop", "at most " + std::to_string(StopMatcher::max_stops) + " stop strings are taken");
+  for (const std::string& stop : s.stop)
+    if (stop.empty() || stop.size() > StopMatcher::max_bytes)
+      refuse("stop", "a stop string must have 1 to " + std::to_string(StopMatcher::max_bytes) + " bytes");
+}
+
+class RealEngine final : public Engine {
+ public:
+  RealEngine(const Options& options, const std::function<void(const std::string&)>& progress)
+      : checkpoint_(Checkpoint::open(options.model)),
+        tokenizer_(Tokenizer::load(options.model)),
+        format_(ChatFormat::load(options.model)),
+        device_(kernels::open_device(options.device, options.threads)),
+        inbox_(options.queue) {
+    const ModelConfig& config = checkpoint_.config();
+    if (tokenizer_.size() > config.vocabulary)
+      throw CheckpointError(
+          "tokenizer.json has tokens beyond vocab_size of config.json; they belong to different models");
+    describe(options);
+    progress("device: " + info_.device + " (" + info_.device_description + ")");
+    load(options, progress);
+  }
+  ~RealEngine() override {
+    inbox_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Runs the engine's thread and proves that a token can be had.
+  void start() {
+    thread_ = std::thread([this] { loop(); });
+    struct First : Sink {
+      std::mutex mutex;
+      std::condition_variable changed;
+      bool over = false;
+      std::string error;
+      void end(const std::string& text) {
+        const std::lock_guard lock(mutex);
+        error = text;
+        over = true;
+        changed.notify_one();
+      }
+      void progress(int, int) override {}
+      void delta(Delta&&) override {}
+      void done(Reply&&) override { end(""); }
+      void failed(const RequestError& e) override { end(e.what()); }
+    };
+    const auto first = std::make_shared<First>();
+    Job job;
+    job.prompt.tokens = {0};
+    job.sampling.temperature = 0;
+    job.sampling.max_tokens = 1;
+    job.sink = first;
+    submit(std::move(job));
+    std::unique_lock lock(first->mutex);
+    first->changed.wait(lock, [&] { return first->over; });
+    if (!first->error.empty())
+      throw StartError(StartError::Kind::model, "no token could be produced: " + first->error);
+  }
+
+  const ModelInfo& model() const override { return info_; }
+  Sampling default_sampling() const override {
+    const ModelConfig& config = checkpoint_.config();
+    Sampling s;
+    s.temperature = config.temperature.value_or(s.temperature);
+    s.top_p = config.top_p.value_or(s.top_p);
+    s.min_p = config.min_p.value_or(s.min_p);
+    s.top_k = config.top_k.value_or(s.top_k);
+    return s;
+  }
+
+  Prompt prepare(const Conversation& conversation) const override {
+    try {
+      const MarkedText text = format_.render(conversation);
+      Prompt prompt{tokenizer_.encode(text), false, true, conversation.tools};
+      const size_t open = text.text.rfind("<think>"), closed = text.text.rfind("</think>");
+      prompt.in_reasoning = open != std::string::npos && (closed == std::string::npos || closed < open) &&
+                            text.text.find_first_not_of(" \n", open + 7) == std::string::npos;
+      return prompt;
+    } catch (const TemplateError& e) {
+      throw RequestError(RequestError::Kind::invalid, e.what(), "messages");
+    }
+  }
+  std::vector<int32_t> tokenize(std::string_view text) const override {
+    return tokenizer_.encode(text, false);
+  }
+  std::string detokenize(std::span<const int32_t> ids) const override {
+    return tokenizer_.decode(ids, false);
+  }
+
+  JobId submit(Job job) override {
+    check(job.sampling);
+    const std::vector<int32_t>& tokens = job.prompt.tokens;
+    const int length = static_cast<int>(tokens.size());
+    if (tokens.empty()) throw RequestError(RequestError::Kind::invalid, "the prompt is empty", "messages");
+    for (int32_t token : tokens)
+      if (token < 0 || token >= info_.vocabulary)
+        throw RequestError(RequestError::Kind::invalid,
+                           "token " + std::to_string(token) + " is not in the vocabulary of " +
+                               std::to_string(info_.vocabulary),
+                           "prompt");
+    if (length >= info_.context)
+      throw RequestError(RequestError::Kind::context_overflow,
+                         "the prompt has " + std::to_string(length) + " tokens, but a request may use " +
+                             std::to_string(info_.context) + " with its reply; shorten the prompt");
+    const Sampling s = job.sampling;
+    auto lane = std::make_unique<Lane>();
+    lane->id = ++last_id_;
+    lane->rule = {s.temperature, s.top_k, s.top_p, s.min_p};
+    lane->writer.emplace(tokenizer_, job.prompt, s.stop);
+    lane->job = std::move(job);
+    const int room = info_.context - length;
+    lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
+    lane->tokens = lane->job.prompt.tokens;
+    lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens));
+    lane->arrived = Clock::now();
+    const JobId id = lane->id;
+    switch (inbox_.submit(lane)) {
+      case Inbox::Answer::taken: return id;
+      case Inbox::Answer::closed:
+        throw RequestError(RequestError::Kind::failed, "the engine has stopped: " + status().fault);
+      case Inbox::Answer::full: ++refused_;
+    }
+    throw RequestError(RequestError::Kind::busy, "too many requests are waiting; try again later");
+  }
+  void cancel(JobId id) override { inbox_.cancel(id); }
+  Status status() const override {
+    const std::lock_guard lock(status_mutex_);
+    Status status = status_;
+    status.refused = refused_;
+    return status;
+  }
+  void on_beat(std::function<void()> beat) override {
+    const std::lock_guard lock(status_mutex_);
+    beat_ = std::move(beat);
+  }
+
+ private:
+  void describe(const Options& options) {
+    const ModelConfig& config = checkpoint_.config();
+    const std::filesystem::path directory = std::filesystem::canonical(options.model);
+    struct stat file {};
+    stat((directory / "config.json").c_str(), &file);
+    info_.name = directory.filename();
+    info_.family = config.model_type;
+    info_.canon_version = kernels::canon_version;
+    info_.vocabulary = config.vocabulary;
+    info_.created = file.st_mtime;
+    info_.device = device_->name();
+    info_.device_description = device_->description();
+    info_.context = options.context ? options.context : config.max_positions;
+    if (info_.context > config.max_positions)
+      throw StartError(StartError::Kind::model,
+                       "context is set to " + std::to_string(options.context) + " but the model ends at " +
+                           std::to_string(config.max_positions) + " positions; lower it");
+  }
+
+  void load(const Options& options, const std::function<void(const std::string&)>& progress) {
+    const ModelConfig& config = checkpoint_.config();
+    const uint64_t budget = options.memory ? options.memory : available_memory() / 4 * 3;
+    const auto too_little = [&](uint64_t wanted, const std::string& for_what) {
+      throw StartError(StartError::Kind::memory, "the model needs " + in_words(wanted) + " for " + for_what +
+                                                     " but the memory budget is " + in_words(budget) +
+                                                     "; raise memory, or lower context or lanes");
+    };
+    info_.fingerprint = checkpoint_.fingerprint();
+    weights_ = load_weights(*device_, checkpoint_, [](int) {});
+    const int lane_pages = (info_.context + kernels::page_positions - 1) / kernels::page_positions;
+    forward_ = std::make_unique<Forward>(
+        *device_, config, weights_,
+        Capacity{options.chunk + options.lanes, options.lanes, options.lanes, lane_pages});
+    const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + forward_->state_bytes();
+    const uint64_t page = forward_->page_bytes();
+    if (fixed + page * lane_pages > budget)
+      too_little(fixed + page * lane_pages,
+                 "its weights and one request of " + std::to_string(info_.context) + " positions");
+    const int pages = static_cast<int>(std::min<uint64_t>(page ? (budget - fixed) / page : UINT64_MAX,
+                                                          uint64_t(lane_pages) * options.lanes));
+    forward_->allocate_pages(pages);
+    runner_ = std::make_unique<Runner>(*device_, config, tokenizer_, *forward_,
+                                       Runner::Limits{options.lanes, options.chunk, info_.context, pages});
+    page_bytes_ = page;
+    status_.memory = {{"weights", weights_.bytes, weights_.bytes},
+                      {"kv_pages", page * pages, 0},
+                      {"states", forward_->state_bytes(), forward_->state_bytes()},
+                      {"scratch", forward_->scratch_bytes(), forward_->scratch_bytes()}};
+    std::string line = "memory: ";
+    for (const Status::Pool& pool : status_.memory) line += pool.name + " " + in_words(pool.bytes) + ", ";
+    progress(line + "of a budget of " + in_words(budget));
+  }
+
+  void loop() {
+    using namespace std::chrono_literals;
+    auto beaten = Clock::time_point{};
+    for (;;) {
+      Inbox::Mail mail = inbox_.take(runner_->waiting(), runner_->idle() ? 500ms : 0ms);
+      for (auto& lane : mail.jobs) runner_->submit(std::move(lane));
+      for (JobId id : mail.cancels) runner_->cancel(id);
+      if (mail.stop) break;
+      try {
+        runner_->turn();
+      } catch (const std::exception& e) {
+        fault(e.what());
+        return;
+      }
+      publish();
+      if (const auto now = Clock::now(); now - beaten >= 500ms) {
+        beaten = now;
+        beat();
+      }
+    }
+    runner_->fail_all({RequestError::Kind::cancelled, "the engine is stopping"});
+  }
+
+  void beat() {
+    std::function<void()> beat;
+    {
+      const std::lock_guard lock(status_mutex_);
+      beat = beat_;
+    }
+    if (beat) beat();
+  }
+
+  // The device is lost: every request fails, now and later.
+  void fault(const std::string& text) {
+    inbox_.close();
+    for (auto& lane : inbox_.take(0, {}).jobs) runner_->submit(std::move(lane));
+    runner_->fail_all({RequestError::Kind::failed, text});
+    publish();
+    {
+      const std::lock_guard lock(status_mutex_);
+      status_.fault = text;
+    }
+    beat();
+  }
+
+  void publish() {
+    const Runner::Counts& counts = runner_->counts();
+    const std::lock_guard lock(status_mutex_);
+    status_.active = runner_->active();
+    status_.queued = runner_->waiting();
+    status_.served = counts.served;
+    status_.cancelled = counts.cancelled;
+    status_.failed = counts.failed;
+    status_.prompt_tokens = counts.prompt_tokens;
+    status_.reply_tokens = counts.reply_tokens;
+    status_.rounds = counts.rounds;
+    status_.last_round = Clock::now();
+    status_.memory[1].used = page_bytes_ * runner_->pages_used();
+  }
+
+  const Checkpoint checkpoint_;
+  const Tokenizer tokenizer_;
+  const ChatFormat format_;
+  const std::unique_ptr<kernels::Device> device_;
+  ModelInfo info_;
+  Weights weights_;
+  std::unique_ptr<Forward> forward_;
+  std::unique_ptr<Runner> runner_;
+  uint64_t page_bytes_ = 0;
+
+  Inbox inbox_;
+  std::atomic<JobId> last_id_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
+  mutable std::mutex status_mutex_;
+  Status status_{};
+  std::function<void()> beat_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::open(const Options& options,
+                                     const std::function<void(const std::string&)>& progress) {
+  try {
+    auto engine = std::make_unique<RealEngine>(options, progress);
+    engine->start();
+    return engine;
+  } catch (const CheckpointError& e) {
+    throw StartError(StartError::Kind::model, e.what());
+  } catch (const TokenizerError& e) {
+    throw StartError(StartError::Kind::model, e.what());
+  } catch (const TemplateError& e) {
+    throw StartError(StartError::Kind::model, e.what());
+  } catch (const kernels::OutOfMemory& e) {
+    throw StartError(StartError::Kind::memory, e.what());
+  } catch (const kernels::DeviceError& e) {
+    throw StartError(StartError::Kind::device, e.what());
+  }
+}
+
+std::vector<std::string> devices() { return kernels::implementations(); }
+
+}  // namespace lockstep::engine

@@ -1,0 +1,33 @@
+// One request on its way: tokens, place in the device's memory, and the reply so far.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/lanes/reply_writer.h"
+#include "engine/sampling/sampler.h"
+
+namespace lockstep::engine {
+
+using Clock = std::chrono::steady_clock;
+
+struct Lane {
+  JobId id = 0;  // also the order of arrival
+  Job job;
+  SamplingRule rule;
+  std::optional<ReplyWriter> writer;
+  int most_tokens = 0;          // the reply's limit
+  std::vector<int32_t> tokens;  // prompt, then reply
+  int done = 0;                 // tokens that have been through the model
+  std::vector<int32_t> pages;
+  int slot = -1;
+  Reply reply;
+  Clock::time_point arrived, admitted, first_token;
+
+  int pending() const { return static_cast<int>(tokens.size()) - done; }
+  int prompt_tokens() const { return static_cast<int>(job.prompt.tokens.size()); }
+};
+
+}  // namespace lockstep::engine

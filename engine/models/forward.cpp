@@ -1,0 +1,272 @@
+#include "engine/models/forward.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::engine {
+
+using namespace kernels;
+
+// What a round computes with, sized for the largest one.
+struct Forward::Scratch {
+  DeviceArray<int32_t> tokens, positions, row_sequence, pages, logit_rows;
+  DeviceArray<Sequence> sequences;
+  DeviceFloats residual, branch;  // [rows][hidden]: the stream, and what the last layer adds to it
+  Rows hidden, inner;             // inputs of linear layers: of hidden size, and of any other
+  DeviceFloats qkv, convolved, z, a, b;
+  DeviceFloats q_gate, k, v, q_multiplier;
+  DeviceArray<int8_t> q_high, q_low;
+  DeviceFloats router_logits, expert_weight, routed, shared, shared_gate;
+  DeviceArray<int32_t> expert;
+  Rows expert_inner;  // [rows * experts_per_token]
+  DeviceFloats last_residual, last_branch, logits;
+  Rows last;
+  uint64_t bytes = 0;
+};
+
+namespace {
+
+int channels(const DeltaShape& s) { return 2 * s.key_heads * s.key_dim + s.value_heads * s.value_dim; }
+
+// Makes arrays of a scratch and adds up their bytes.
+struct Maker {
+  Device& device;
+  uint64_t bytes = 0;
+  template <class T>
+  void operator()(DeviceArray<T>& array, size_t count) {
+    array = DeviceArray<T>(device, count);
+    bytes += array.bytes();
+  }
+  void operator()(Rows& rows, int count, int length) {
+    rows = Rows(device, count, length, {32, 64, 128});
+    bytes += rows.bytes();
+  }
+};
+
+}  // namespace
+
+void Batch::add(std::span<const int32_t> lane_tokens, int first_position, std::span<const int32_t> page_table,
+                int slot) {
+  const int count = static_cast<int>(lane_tokens.size());
+  sequences.push_back({rows(), count, first_position, static_cast<int32_t>(pages.size()), slot, count});
+  for (int i = 0; i < count; ++i) {
+    tokens.push_back(lane_tokens[i]);
+    positions.push_back(first_position + i);
+    row_sequence.push_back(static_cast<int32_t>(sequences.size()) - 1);
+  }
+  pages.insert(pages.end(), page_table.begin(), page_table.end());
+}
+
+Forward::Forward(Device& device, const ModelConfig& config, const Weights& weights, const Capacity& capacity)
+    : device_(device),
+      config_(config),
+      weights_(weights),
+      attention_{config.query_heads, config.key_heads, config.head_dim, config.rotary_dim},
+      delta_{config.delta_key_heads, config.delta_value_heads, config.delta_key_dim, config.delta_value_dim,
+             config.conv_taps},
+      scratch_(std::make_unique<Scratch>()) {
+  Scratch& s = *scratch_;
+  Maker make{device};
+  const size_t rows = capacity.rows, lanes = capacity.lanes;
+  const int values = delta_.value_heads * delta_.value_dim,
+            heads = attention_.query_heads * attention_.head_dim;
+  make(s.tokens, rows);
+  make(s.positions, rows);
+  make(s.row_sequence, rows);
+  make(s.sequences, lanes);
+  make(s.pages, lanes * capacity.lane_pages);
+  make(s.logit_rows, capacity.logit_rows);
+  make(s.residual, rows * config.hidden);
+  make(s.branch, rows * config.hidden);
+  make(s.hidden, capacity.rows, config.hidden);
+  make(s.inner, capacity.rows, std::max({values, heads, config.intermediate, config.shared_intermediate}));
+  make(s.qkv, rows * channels(delta_));
+  make(s.convolved, rows * channels(delta_));
+  make(s.z, rows * values);
+  make(s.a, rows * delta_.value_heads);
+  make(s.b, rows * delta_.value_heads);
+  make(s.q_gate, rows * 2 * heads);
+  make(s.k, rows * attention_.key_heads * attention_.head_dim);
+  make(s.v, rows * attention_.key_heads * attention_.head_dim);
+  make(s.q_high, rows * heads);
+  make(s.q_low, rows * heads);
+  make(s.q_multiplier, rows * attention_.query_heads);
+  if (config.experts) {
+    const size_t routed = rows * config.experts_per_token;
+    make(s.router_logits, rows * config.experts);
+    make(s.expert, routed);
+    make(s.expert_weight, routed);
+    make(s.routed, routed * config.hidden);
+    make(s.shared, rows * config.hidden);
+    make(s.shared_gate, rows);
+    make(s.expert_inner, static_cast<int>(routed), config.expert_intermediate);
+  }
+  make(s.last_residual, size_t(capacity.logit_rows) * config.hidden);
+  make(s.last_branch, size_t(capacity.logit_rows) * config.hidden);
+  make(s.last, capacity.logit_rows, config.hidden);
+  make(s.logits, size_t(capacity.logit_rows) * config.vocabulary);
+  s.bytes = make.bytes;
+
+  for (LayerKind kind : config.layers)
+    if (kind == LayerKind::linear_attention) {
+      conv_states_.emplace_back(device, lanes * (delta_.taps - 1) * channels(delta_));
+      delta_states_.emplace_back(device, lanes * values * delta_.key_dim);
+    }
+}
+
+Forward::~Forward() = default;
+
+uint64_t Forward::scratch_bytes() const { return scratch_->bytes; }
+
+uint64_t Forward::state_bytes() const {
+  uint64_t sum = 0;
+  for (const auto& state : conv_states_) sum += state.bytes();
+  for (const auto& state : delta_states_) sum += state.bytes();
+  return sum;
+}
+
+uint64_t Forward::page_bytes() const {
+  const auto layers = std::ranges::count(config_.layers, LayerKind::full_attention);
+  return layers * device_.kv_page_bytes(config_.key_heads, config_.head_dim);
+}
+
+void Forward::allocate_pages(int pages) {
+  const size_t page = device_.kv_page_bytes(config_.key_heads, config_.head_dim);
+  for (LayerKind kind : config_.layers)
+    if (kind == LayerKind::full_attention) pages_.emplace_back(device_, pages * page);
+}
+
+const float* Forward::logits() const { return scratch_->logits.data(); }
+
+void Forward::upload(const Batch& batch) {
+  Scratch& s = *scratch_;
+  s.tokens.upload(batch.tokens);
+  s.positions.upload(batch.positions);
+  s.row_sequence.upload(batch.row_sequence);
+  s.sequences.upload(batch.sequences);
+  s.pages.upload(batch.pages);
+  s.logit_rows.upload(batch.logit_rows);
+  round_ = {batch.rows(),
+            static_cast<int>(batch.sequences.size()),
+            s.sequences.data(),
+            s.positions.data(),
+            s.row_sequence.data(),
+            s.pages.data(),
+            0,
+            0};
+  for (const Sequence& sequence : batch.sequences) {
+    round_.most_rows = std::max(round_.most_rows, sequence.rows);
+    round_.most_positions = std::max(round_.most_positions, sequence.first_position + sequence.rows);
+  }
+}
+
+void Forward::run(const Batch& batch) {
+  Scratch& s = *scratch_;
+  upload(batch);
+  device_.run(Embed{batch.rows(), s.tokens.data(), weights_.embedding.get(), s.residual.data()});
+  const float* add = nullptr;
+  size_t delta_index = 0, attention_index = 0;
+  const auto norm_into_hidden = [&](const DeviceFloats& weight, const Matrix& reader) {
+    s.hidden.begin(batch.rows(), config_.hidden);
+    device_.run(Norm{batch.rows(), config_.hidden, s.residual.data(), add, weight.data(), config_.norm_eps,
+                     s.hidden.x(), config_.hidden, s.hidden.fused(reader)});
+    add = s.branch.data();
+  };
+  for (const LayerWeights& layer : weights_.layers) {
+    if (const auto* delta = std::get_if<DeltaWeights>(&layer.mixer)) {
+      norm_into_hidden(layer.input_norm, *delta->qkv);
+      mix(*delta, delta_index++);
+    } else {
+      const auto& attention = std::get<AttentionWeights>(layer.mixer);
+      norm_into_hidden(layer.input_norm, *attention.q_gate);
+      mix(attention, attention_index++);
+    }
+    if (const auto* dense = std::get_if<DenseWeights>(&layer.feed_forward)) {
+      norm_into_hidden(layer.post_norm, *dense->gate_up);
+      feed(*dense);
+    } else {
+      const auto& experts = std::get<ExpertWeights>(layer.feed_forward);
+      norm_into_hidden(layer.post_norm, *experts.gate_up);
+      feed(experts);
+    }
+  }
+  const int wanted = static_cast<int>(batch.logit_rows.size());
+  if (!wanted) return;
+  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.residual.data(), s.last_residual.data()});
+  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.branch.data(), s.last_branch.data()});
+  s.last.begin(wanted, config_.hidden);
+  device_.run(Norm{wanted, config_.hidden, s.last_residual.data(), s.last_branch.data(), weights_.norm.data(),
+                   config_.norm_eps, s.last.x(), config_.hidden, s.last.fused(weights_.output())});
+  project(device_, s.last, {{&weights_.output(), s.logits.data(), config_.vocabulary}});
+}
+
+// Gated delta rule: hidden -> branch.
+void Forward::mix(const DeltaWeights& w, size_t index) {
+  Scratch& s = *scratch_;
+  project(device_, s.hidden,
+          {{w.qkv.get(), s.qkv.data(), channels(delta_)},
+           {w.z.get(), s.z.data(), delta_.value_heads * delta_.value_dim},
+           {w.a.get(), s.a.data(), delta_.value_heads},
+           {w.b.get(), s.b.data(), delta_.value_heads}});
+  device_.run(Convolution{round_, delta_, s.qkv.data(), w.conv.data(), conv_states_[index].data(),
+                          s.convolved.data()});
+  s.inner.begin(round_.rows, delta_.value_heads * delta_.value_dim);
+  device_.run(DeltaRule{round_, delta_, s.convolved.data(), s.a.data(), s.b.data(), s.z.data(),
+                        w.a_log.data(), w.dt_bias.data(), w.norm.data(), config_.norm_eps,
+                        delta_states_[index].data(), nullptr, s.inner.x(), s.inner.fused(*w.out)});
+  project(device_, s.inner, {{w.out.get(), s.branch.data(), config_.hidden}});
+}
+
+// Gated full attention: hidden -> branch.
+void Forward::mix(const AttentionWeights& w, size_t index) {
+  Scratch& s = *scratch_;
+  const int heads = attention_.query_heads * attention_.head_dim,
+            keys = attention_.key_heads * attention_.head_dim;
+  const Blocks q{s.q_high.data(), s.q_low.data(), s.q_multiplier.data(), nullptr, heads, attention_.head_dim};
+  const KvPages kv{pages_[index].data(), attention_.key_heads, attention_.head_dim};
+  project(device_, s.hidden,
+          {{w.q_gate.get(), s.q_gate.data(), 2 * heads},
+           {w.k.get(), s.k.data(), keys},
+           {w.v.get(), s.v.data(), keys}});
+  device_.run(AttentionInputs{round_, attention_, s.q_gate.data(), s.k.data(), s.v.data(), w.q_norm.data(),
+                              w.k_norm.data(), config_.norm_eps, weights_.inverse_frequency.data(), q, kv});
+  s.inner.begin(round_.rows, heads);
+  device_.run(Attention{round_, attention_, q, s.q_gate.data(), kv,
+                        static_cast<float>(1 / std::sqrt(static_cast<double>(attention_.head_dim))),
+                        s.inner.x(), s.inner.fused(*w.out)});
+  project(device_, s.inner, {{w.out.get(), s.branch.data(), config_.hidden}});
+}
+
+// SwiGLU: hidden -> branch.
+void Forward::feed(const DenseWeights& w) {
+  Scratch& s = *scratch_;
+  s.inner.begin(round_.rows, config_.intermediate);
+  device_.run(SwiGlu{round_.rows, s.hidden.blocks(*w.gate_up), s.hidden.x(), w.gate_up.get(), s.inner.x(),
+                     s.inner.fused(*w.down), nullptr, 1});
+  project(device_, s.inner, {{w.down.get(), s.branch.data(), config_.hidden}});
+}
+
+// Mixture of experts with a shared expert: hidden -> branch.
+void Forward::feed(const ExpertWeights& w) {
+  Scratch& s = *scratch_;
+  const int top = config_.experts_per_token, routed = round_.rows * top;
+  project(device_, s.hidden,
+          {{w.router.get(), s.router_logits.data(), config_.experts},
+           {w.shared_gate.get(), s.shared_gate.data(), 1}});
+  device_.run(Router{round_.rows, config_.experts, top, s.router_logits.data(), s.expert.data(),
+                     s.expert_weight.data()});
+  s.expert_inner.begin(routed, config_.expert_intermediate);
+  device_.run(SwiGlu{routed, s.hidden.blocks(*w.gate_up), s.hidden.x(), w.gate_up.get(), s.expert_inner.x(),
+                     s.expert_inner.fused(*w.down), s.expert.data(), top});
+  const LinearOutput down{w.down.get(), s.routed.data(), config_.hidden};
+  device_.run(
+      Linear{routed, s.expert_inner.blocks(*w.down), s.expert_inner.x(), {&down, 1}, s.expert.data(), 1});
+  s.inner.begin(round_.rows, config_.shared_intermediate);
+  device_.run(SwiGlu{round_.rows, s.hidden.blocks(*w.shared_gate_up), s.hidden.x(), w.shared_gate_up.get(),
+                     s.inner.x(), s.inner.fused(*w.shared_down), nullptr, 1});
+  project(device_, s.inner, {{w.shared_down.get(), s.shared.data(), config_.hidden}});
+  device_.run(CombineExperts{round_.rows, top, config_.hidden, s.routed.data(), s.expert_weight.data(),
+                             s.shared.data(), s.shared_gate.data(), s.branch.data()});
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,71 @@
+// The forward pass of the Qwen3.5 families: rows of many lanes through all layers in one go.
+//
+// Threads: the engine's thread only. Memory is taken at construction and by allocate_pages().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/models/rows.h"
+#include "engine/models/weights.h"
+
+namespace lockstep::engine {
+
+// One round's rows, in host memory.
+struct Batch {
+  std::vector<int32_t> tokens, positions, row_sequence;  // [rows]
+  std::vector<kernels::Sequence> sequences;
+  std::vector<int32_t> pages;       // page tables, see Sequence::page_table
+  std::vector<int32_t> logit_rows;  // rows whose logits are wanted
+
+  // Adds a lane's rows; page_table holds a page for each 64 positions up to the last row's.
+  void add(std::span<const int32_t> lane_tokens, int first_position, std::span<const int32_t> page_table,
+           int slot);
+  int rows() const { return static_cast<int>(tokens.size()); }
+};
+
+// The largest batch a Forward takes.
+struct Capacity {
+  int rows = 0;
+  int logit_rows = 0;
+  int lanes = 0;       // sequences of a round, and recurrent-state slots
+  int lane_pages = 0;  // KV pages of one lane
+};
+
+class Forward {
+ public:
+  Forward(kernels::Device&, const ModelConfig&, const Weights&, const Capacity&);
+  ~Forward();
+
+  uint64_t scratch_bytes() const;
+  uint64_t state_bytes() const;  // recurrent states of all slots
+  uint64_t page_bytes() const;   // one KV page in every attention layer
+  void allocate_pages(int pages);
+
+  // Runs the batch; pages and recurrent states of its lanes advance by their rows.
+  void run(const Batch&);
+  // Of the last run, in device memory: [batch.logit_rows][vocabulary].
+  const float* logits() const;
+
+ private:
+  struct Scratch;
+  void upload(const Batch&);
+  void mix(const DeltaWeights&, size_t index);
+  void mix(const AttentionWeights&, size_t index);
+  void feed(const DenseWeights&);
+  void feed(const ExpertWeights&);
+
+  kernels::Device& device_;
+  const ModelConfig& config_;
+  const Weights& weights_;
+  const kernels::AttentionShape attention_;
+  const kernels::DeltaShape delta_;
+  kernels::Round round_;
+  std::unique_ptr<Scratch> scratch_;
+  std::vector<DeviceArray<float>> conv_states_, delta_states_;  // of each delta layer: [slots][…]
+  std::vector<DeviceArray<std::byte>> pages_;                   // of each attention layer: [pages][page]
+};
+
+}  // namespace lockstep::engine

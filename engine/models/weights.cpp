@@ -1,0 +1,145 @@
+#include "engine/models/weights.h"
+
+#include <cmath>
+
+namespace lockstep::engine {
+namespace {
+
+class Loader {
+ public:
+  Loader(kernels::Device& device, const Checkpoint& checkpoint)
+      : device_(device), checkpoint_(checkpoint), config_(checkpoint.config()) {}
+
+  MatrixPtr matrix(const std::string& module, int outputs, int inputs, int experts = 1) {
+    HostMatrix host = checkpoint_.matrix(module, outputs, inputs, experts);
+    return count(device_.pack(host.source));
+  }
+  MatrixPtr pair(const std::string& gate, const std::string& up, int outputs, int inputs, int experts = 1) {
+    HostMatrix first = checkpoint_.matrix(gate, outputs, inputs, experts);
+    HostMatrix second = checkpoint_.matrix(up, outputs, inputs, experts);
+    if (first.source.bits != second.source.bits || first.source.group != second.source.group ||
+        first.source.scale_type != second.source.scale_type)
+      throw CheckpointError(gate + " and " + up +
+                            " are quantized differently; quantize both with the same bits and group");
+    return count(device_.pack_pair(first.source, second.source));
+  }
+  DeviceFloats floats(const std::string& tensor, int64_t elements) {
+    DeviceFloats values(device_, checkpoint_.floats(tensor, elements));
+    bytes += values.bytes();
+    return values;
+  }
+
+  DeltaWeights delta(const std::string& at) {
+    const ModelConfig& c = config_;
+    const int keys = c.delta_key_heads * c.delta_key_dim, values = c.delta_value_heads * c.delta_value_dim;
+    const int channels = 2 * keys + values;
+    DeltaWeights w;
+    w.qkv = matrix(at + "in_proj_qkv", channels, c.hidden);
+    w.z = matrix(at + "in_proj_z", values, c.hidden);
+    w.b = matrix(at + "in_proj_b", c.delta_value_heads, c.hidden);
+    w.a = matrix(at + "in_proj_a", c.delta_value_heads, c.hidden);
+    w.out = matrix(at + "out_proj", c.hidden, values);
+    w.conv = floats(at + "conv1d.weight", int64_t{channels} * c.conv_taps);
+    w.a_log = floats(at + "A_log", c.delta_value_heads);
+    w.dt_bias = floats(at + "dt_bias", c.delta_value_heads);
+    w.norm = floats(at + "norm.weight", c.delta_value_dim);
+    return w;
+  }
+  AttentionWeights attention(const std::string& at) {
+    const ModelConfig& c = config_;
+    AttentionWeights w;
+    w.q_gate = matrix(at + "q_proj", c.query_heads * c.head_dim * 2, c.hidden);
+    w.k = matrix(at + "k_proj", c.key_heads * c.head_dim, c.hidden);
+    w.v = matrix(at + "v_proj", c.key_heads * c.head_dim, c.hidden);
+    w.out = matrix(at + "o_proj", c.hidden, c.query_heads * c.head_dim);
+    w.q_norm = floats(at + "q_norm.weight", c.head_dim);
+    w.k_norm = floats(at + "k_norm.weight", c.head_dim);
+    return w;
+  }
+  DenseWeights dense(const std::string& at) {
+    const ModelConfig& c = config_;
+    DenseWeights w;
+    w.gate_up = pair(at + "gate_proj", at + "up_proj", c.intermediate, c.hidden);
+    w.down = matrix(at + "down_proj", c.hidden, c.intermediate);
+    return w;
+  }
+  ExpertWeights experts(const std::string& at) {
+    const ModelConfig& c = config_;
+    const std::string stack = at + "switch_mlp.", shared = at + "shared_expert.";
+    ExpertWeights w;
+    w.router = matrix(at + "gate", c.experts, c.hidden);
+    w.gate_up = pair(stack + "gate_proj", stack + "up_proj", c.expert_intermediate, c.hidden, c.experts);
+    w.down = matrix(stack + "down_proj", c.hidden, c.expert_intermediate, c.experts);
+    w.shared_gate_up = pair(shared + "gate_proj", shared + "up_proj", c.shared_intermediate, c.hidden);
+    w.shared_down = matrix(shared + "down_proj", c.hidden, c.shared_intermediate);
+    w.shared_gate = matrix(at + "shared_expert_gate", 1, c.hidden);
+    return w;
+  }
+  LayerWeights layer(int index) {
+    const std::string at = "model.layers." + std::to_string(index) + ".";
+    LayerWeights w;
+    w.input_norm = floats(at + "input_layernorm.weight", config_.hidden);
+    w.post_norm = floats(at + "post_attention_layernorm.weight", config_.hidden);
+    if (config_.layers[index] == LayerKind::full_attention)
+      w.mixer = attention(at + "self_attn.");
+    else
+      w.mixer = delta(at + "linear_attn.");
+    if (config_.experts)
+      w.feed_forward = experts(at + "mlp.");
+    else
+      w.feed_forward = dense(at + "mlp.");
+    return w;
+  }
+
+  uint64_t bytes = 0;
+
+ private:
+  MatrixPtr count(MatrixPtr matrix) {
+    bytes += matrix->bytes;
+    return matrix;
+  }
+
+  kernels::Device& device_;
+  const Checkpoint& checkpoint_;
+  const ModelConfig& config_;
+};
+
+}  // namespace
+
+std::vector<float> rotary_frequencies(double theta, int dim) {
+  const int half = dim / 2;
+  // The half-th root of theta by Newton's iteration x - (x^n - theta) / (n x^(n-1)), falling from above.
+  int exponent = 0;
+  std::frexp(theta, &exponent);
+  double root = std::ldexp(1.0, (exponent + half - 1) / half);
+  for (;;) {
+    double power = 1;
+    for (int i = 1; i < half; ++i) power *= root;
+    const double next = root - (power * root - theta) / (half * power);
+    if (!(next < root)) break;
+    root = next;
+  }
+  std::vector<float> frequency(half);
+  double power = 1;
+  for (int i = 0; i < half; ++i, power *= root) frequency[i] = static_cast<float>(1 / power);
+  return frequency;
+}
+
+Weights load_weights(kernels::Device& device, const Checkpoint& checkpoint,
+                     const std::function<void(int)>& layer_done) {
+  const ModelConfig& config = checkpoint.config();
+  Loader loader(device, checkpoint);
+  Weights weights;
+  weights.embedding = loader.matrix("model.embed_tokens", config.vocabulary, config.hidden);
+  if (!config.tied_head) weights.head = loader.matrix("lm_head", config.vocabulary, config.hidden);
+  weights.norm = loader.floats("model.norm.weight", config.hidden);
+  weights.inverse_frequency = DeviceFloats(device, rotary_frequencies(config.rope_theta, config.rotary_dim));
+  for (int i = 0; i < static_cast<int>(config.layers.size()); ++i) {
+    weights.layers.push_back(loader.layer(i));
+    layer_done(i);
+  }
+  weights.bytes = loader.bytes + weights.inverse_frequency.bytes();
+  return weights;
+}
+
+}  // namespace lockstep::engine

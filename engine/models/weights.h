@@ -1,0 +1,57 @@
+// A model's weights, packed for one device. Names follow the checkpoint's modules.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/files/checkpoint.h"
+#include "engine/memory/device_array.h"
+
+namespace lockstep::engine {
+
+using MatrixPtr = std::unique_ptr<kernels::Matrix>;
+using DeviceFloats = DeviceArray<float>;
+
+struct DeltaWeights {  // gated delta rule
+  MatrixPtr qkv, z, b, a, out;
+  DeviceFloats conv;  // [channels][taps]
+  DeviceFloats a_log, dt_bias;
+  DeviceFloats norm;
+};
+struct AttentionWeights {
+  MatrixPtr q_gate, k, v, out;
+  DeviceFloats q_norm, k_norm;
+};
+struct DenseWeights {
+  MatrixPtr gate_up, down;
+};
+struct ExpertWeights {
+  MatrixPtr router, gate_up, down;  // gate_up and down: stacks
+  MatrixPtr shared_gate_up, shared_down, shared_gate;
+};
+struct LayerWeights {
+  DeviceFloats input_norm, post_norm;
+  std::variant<DeltaWeights, AttentionWeights> mixer;
+  std::variant<DenseWeights, ExpertWeights> feed_forward;
+};
+
+struct Weights {
+  MatrixPtr embedding, head;  // head is null when it is the embedding
+  DeviceFloats norm;
+  DeviceFloats inverse_frequency;  // [rotary_dim/2]
+  std::vector<LayerWeights> layers;
+  uint64_t bytes = 0;  // device memory of everything above
+
+  const kernels::Matrix& output() const { return head ? *head : *embedding; }
+};
+
+// Reads and packs layer by layer; `layer_done(i)` after each. Throws CheckpointError, kernels::OutOfMemory.
+Weights load_weights(kernels::Device&, const Checkpoint&, const std::function<void(int)>& layer_done);
+
+// Rotary frequencies theta^(-2i/dim), i < dim/2, by IEEE double operations that give the same bits anywhere.
+std::vector<float> rotary_frequencies(double theta, int dim);
+
+}  // namespace lockstep::engine

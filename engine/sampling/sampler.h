@@ -1,0 +1,32 @@
+// The choice of a token: a pure function of (logits, parameters, seed, position), as the canon defines it
+// (kernels/canon/canon.md, "Sampling").
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lockstep::engine {
+
+struct Candidate {
+  int32_t id;
+  float logit;
+};
+
+struct SamplingRule {
+  float temperature = 0;  // 0: the largest logit, ties to the lower id
+  int top_k = 0;          // 0: off
+  float top_p = 1;
+  float min_p = 0;
+};
+
+// How many of the largest logits choose() must be given; 0: all of them.
+int candidates_needed(const SamplingRule&, int vocabulary);
+
+// `ranked`: at least candidates_needed() candidates, logit falling, ties id rising.
+int32_t choose(std::span<const Candidate> ranked, const SamplingRule&, uint64_t seed, uint64_t position);
+
+// All logits ranked, without those that no draw can give at this temperature.
+std::vector<Candidate> rank_all(std::span<const float> logits, float temperature);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,92 @@
+#include "engine/models/forward.h"
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+#include "tests/catch.h"
+#include "tests/engine/support/reference_file.h"
+#include "tests/engine/support/solo.h"
+
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+double log_probability(std::span<const float> logits, int32_t token) {
+  double maximum = -INFINITY, sum = 0;
+  for (float logit : logits) maximum = std::max<double>(maximum, logit);
+  for (float logit : logits) sum += std::exp(logit - maximum);
+  return logits[token] - maximum - std::log(sum);
+}
+
+}  // namespace
+
+TEST_CASE("greedy continuations equal those of the reference implementation") {
+  for (const TestModel& model : test_models()) {
+    const ReferenceFile reference = read_reference(model.reference);
+    Solo solo(model.directory, "auto", 1024);
+    int same = 0, tokens = 0;
+    for (const ReferencePrompt& prompt : reference.prompts) {
+      INFO(model.name << ": " << prompt.text);
+      solo.reset();
+      std::vector<float> logits = solo.feed(prompt.ids, 512);
+      for (size_t i = 0; i < prompt.greedy_ids.size(); ++i) {
+        const int32_t token = largest(logits), wanted = prompt.greedy_ids[i];
+        ++tokens;
+        same += token == wanted;
+        INFO("token " << i << ": logit " << logits[token] << " of " << token << " against " << logits[wanted]
+                      << " of " << wanted);
+        // A near tie may fall the other way; the gap that explains it is within the error of either side.
+        CHECK(logits[token] - logits[wanted] < 2e-3f);
+        if (token != wanted)
+          std::cout << model.name << ": near tie, gap " << logits[token] - logits[wanted] << " at token " << i
+                    << "\n";
+        if (i + 1 < prompt.greedy_ids.size()) logits = solo.feed(std::span(&wanted, 1), 1);
+      }
+    }
+    std::cout << model.name << ": " << same << " of " << tokens << " greedy tokens equal\n";
+    CHECK(same * 100 >= tokens * 99);
+  }
+}
+
+TEST_CASE("held-out likelihood agrees with the reference implementation") {
+  for (const TestModel& model : test_models()) {
+    const ReferenceFile reference = read_reference(model.reference);
+    Solo solo(model.directory, "auto", 1024);
+    double sum = 0;
+    size_t at = 0;
+    const std::vector<int32_t>& ids = reference.heldout_ids;
+    while (at < ids.size()) {
+      const size_t count = std::min<size_t>(128, ids.size() - at);
+      const std::vector<float> logits = solo.feed_all(std::span(ids).subspan(at, count));
+      const size_t vocabulary = solo.config().vocabulary;
+      for (size_t i = 0; i < count && at + i + 1 < ids.size(); ++i)
+        sum -= log_probability(std::span(logits).subspan(i * vocabulary, vocabulary), ids[at + i + 1]);
+      at += count;
+    }
+    const double mean = sum / (ids.size() - 1);
+    std::cout << model.name << ": mean negative log-likelihood " << mean << ", reference "
+              << reference.heldout_mean_nll << ", difference " << mean - reference.heldout_mean_nll << "\n";
+    CHECK(std::abs(mean - reference.heldout_mean_nll) < 1e-4);
+  }
+}
+
+TEST_CASE("chunked = whole: prompt chunks of any size give the same logits") {
+  for (const TestModel& model : test_models()) {
+    const ReferenceFile reference = read_reference(model.reference);
+    for (const std::string& device : kernels::implementations()) {
+      if (device == "reference" && model.name == "starter") continue;  // covered by tiny ones, in less time
+      std::vector<int32_t> ids = reference.heldout_ids;
+      if (device == "reference") ids.resize(200);
+      Solo solo(model.directory, device, 1024);
+      const std::vector<float> whole = solo.feed(ids, 512);
+      for (int chunk : {1, 7, 64}) {
+        INFO(model.name << " on " << device << ", chunks of " << chunk);
+        solo.reset();
+        const std::vector<float> parts = solo.feed(ids, chunk);
+        CHECK(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)) == 0);
+      }
+    }
+  }
+}
