@@ -1,0 +1,60 @@
+// lockstep: the command-line client. man/lockstep.1 is its reference.
+#include <csignal>
+
+#include "ipc/client/commands.h"
+#include "ipc/client/daemon.h"
+#include "ipc/client/terminal.h"
+
+namespace {
+
+using namespace lockstep::ipc::client;
+
+int run_command(const Command& command, std::span<const char* const> words) {
+  try {
+    const Arguments arguments(command, words);
+    if (arguments.given("--help")) {
+      write_answer(help(command));
+      return exit_ok;
+    }
+    return command.run(arguments);
+  } catch (const UsageError& error) {
+    tell(std::string("lockstep ") + command.name + ": " + error.what() + " (see lockstep " + command.name +
+         " --help)\n");
+    return exit_usage;
+  } catch (const Failure& failure) {
+    tell(std::string("lockstep: ") + failure.what() + "\n");
+    return failure.status;
+  } catch (const std::exception& error) {
+    tell(std::string("lockstep: ") + error.what() + "\n");
+    return exit_failed;
+  }
+}
+
+int run(std::span<const char* const> words) {
+  if (words.empty()) {
+    tell(help(commands()));
+    return exit_usage;
+  }
+  const std::string first = words[0];
+  if (first == "--help") {
+    write_answer(help(commands()));
+    return exit_ok;
+  }
+  if (first == "--version") {
+    write_answer("lockstep " LOCKSTEP_VERSION "\n");
+    return exit_ok;
+  }
+  for (const Command& command : commands())
+    if (first == command.name) return run_command(command, words.subspan(1));
+  tell("lockstep: unknown command " + first + " (see lockstep --help)\n");
+  return exit_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A parent may have had it ignored; a closed pipe must end this program quietly.
+  ::signal(SIGPIPE, SIG_DFL);
+  const std::span<const char* const> words(argv, static_cast<size_t>(argc));
+  return run(words.empty() ? words : words.subspan(1));
+}

@@ -1,0 +1,49 @@
+// Standard output and standard error, written without buffers, as terminals or as pipes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::ipc::client {
+
+// Writes all of it to standard output. A reader that has gone ends the program quietly, as SIGPIPE does; any
+// other failure throws std::runtime_error.
+void write_answer(std::string_view text);
+
+// Writes to standard error, as far as that can be done.
+void tell(std::string_view text);
+
+// Text of a model as a terminal may see it: control characters, which could move the cursor or worse,
+// become U+FFFD; newline and tab stay.
+std::string harmless(std::string_view text);
+
+// What a question looks like while it is answered: the answer on standard output; progress, thoughts and
+// notices on standard error.
+class Display {
+ public:
+  // From here on Ctrl-C leaves the terminal tidy and ends the program by SIGINT (unless the program was
+  // started with that ignored). One at a time.
+  Display();
+  ~Display();
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
+  void progress(int read, int total);  // on a terminal only
+  void thought(std::string_view text);
+  void answer(std::string_view text);
+  void end_line();  // of the answer, unless it ended itself
+  void notice(const std::string& text);
+
+  // Ends the program when standard output's reader has gone.
+  static void end_if_unread();
+
+ private:
+  void end_progress();
+  void end_thoughts();
+
+  bool terminal_out_, terminal_error_, styled_;
+  bool progress_shown_ = false, thinking_ = false;
+  char last_thought_ = '\n', last_answer_ = '\n';
+};
+
+}  // namespace lockstep::ipc::client

@@ -1,0 +1,66 @@
+#include "ipc/client/command_line.h"
+
+#include "ipc/client/commands.h"
+#include "tests/catch.h"
+#include "tests/ipc/client/program.h"
+
+using namespace lockstep::ipc::client;
+using lockstep::tests::run_lockstep;
+
+namespace {
+
+Arguments ask_arguments(std::vector<const char*> words) { return Arguments(commands()[0], words); }
+
+std::string refusal(std::vector<const char*> words) {
+  try {
+    const Arguments arguments = ask_arguments(std::move(words));
+    arguments.count("--max-tokens");
+    arguments.number("--temperature");
+    arguments.unsigned_integer("--seed");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options and operands mix, and both spellings of a value work") {
+  const Arguments arguments =
+      ask_arguments({"a", "--seed=7", "-", "--json", "--max-tokens", "3", "--", "--json"});
+  CHECK(arguments.operands() == std::vector<std::string>{"a", "-", "--json"});
+  CHECK(arguments.unsigned_integer("--seed") == 7);
+  CHECK(arguments.count("--max-tokens") == 3);
+  CHECK(arguments.given("--json"));
+  CHECK_FALSE(arguments.number("--temperature"));
+  CHECK(ask_arguments({"--system="}).value("--system") == "");
+}
+
+TEST_CASE("wrong use is refused by name") {
+  CHECK(refusal({"--sed", "7"}) == "unknown option --sed");
+  CHECK(refusal({"-x"}) == "unknown option -x");
+  CHECK(refusal({"--seed"}) == "--seed needs a value: N");
+  CHECK(refusal({"--json=1"}) == "--json takes no value");
+  CHECK(refusal({"--json", "--json"}) == "--json is given twice");
+  CHECK(refusal({"--seed", "-1"}) == "--seed must be a whole number from 0 to 2^64 - 1");
+  CHECK(refusal({"--max-tokens", "0"}) == "--max-tokens must be a whole number from 1");
+  CHECK(refusal({"--max-tokens", "5x"}) == "--max-tokens must be a whole number from 1");
+  for (const char* number : {"nan", "inf", "1e999", "", "0,5"})
+    CHECK(refusal({"--temperature", number}) == "--temperature must be a number");
+  CHECK(run_lockstep({}).status == exit_usage);
+  CHECK(run_lockstep({"aks"}).err == "lockstep: unknown command aks (see lockstep --help)\n");
+  CHECK(run_lockstep({"status", "now"}).err ==
+        "lockstep status: unexpected argument now (see lockstep status --help)\n");
+}
+
+TEST_CASE("help lists every command and option of the table") {
+  const auto all = run_lockstep({"--help"});
+  CHECK(all.status == exit_ok);
+  for (const Command& command : commands()) {
+    CHECK(all.out.find(command.summary) != std::string::npos);
+    const auto own = run_lockstep({command.name, "--help"});
+    CHECK(own.status == exit_ok);
+    for (const Option& option : command.options) CHECK(own.out.find(option.help) != std::string::npos);
+  }
+  CHECK(run_lockstep({"--version"}).out.substr(0, 9) == "lockstep ");
+}

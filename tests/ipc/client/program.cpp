@@ -1,0 +1,105 @@
+#include "tests/ipc/client/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <stdexcept>
+
+namespace lockstep::tests {
+
+namespace {
+
+[[noreturn]] void execute(const std::vector<std::string>& arguments, const Setting& setting) {
+  const std::string program = LOCKSTEP_BINARY_DIR "/ipc/lockstep";
+  std::vector<char*> words{const_cast<char*>(program.c_str())}, environment;
+  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& entry : setting.environment)
+    environment.push_back(const_cast<char*>(entry.c_str()));
+  words.push_back(nullptr);
+  environment.push_back(nullptr);
+  ::signal(SIGINT, SIG_DFL);
+  ::execve(program.c_str(), words.data(), environment.data());
+  ::_exit(99);
+}
+
+struct Pipe {
+  int read_end, write_end;
+  Pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) < 0) throw std::runtime_error("pipe2");
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+};
+
+// Reads both until they end; -1: none. Interrupts the process when it is time.
+void collect(pid_t process, int out, int err, const Setting& setting, Run& run) {
+  bool interrupted = setting.interrupt_at.empty();
+  pollfd sources[] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
+  while (sources[0].fd >= 0 || sources[1].fd >= 0) {
+    if (::poll(sources, 2, 20'000) == 0) {
+      ::kill(process, SIGKILL);
+      throw std::runtime_error("lockstep hangs; so far: " + run.out + run.err);
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (sources[i].fd < 0 || sources[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t got = ::read(sources[i].fd, buffer, sizeof buffer);
+      if (got <= 0) {  // a terminal ends with EIO
+        ::close(sources[i].fd);
+        sources[i].fd = -1;
+      } else {
+        (i == 0 ? run.out : run.err).append(buffer, static_cast<size_t>(got));
+      }
+    }
+    if (!interrupted && (run.out + run.err).find(setting.interrupt_at) != std::string::npos) {
+      ::kill(process, SIGINT);
+      interrupted = true;
+    }
+  }
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+Run run_lockstep(const std::vector<std::string>& arguments, const Setting& setting) {
+  Run run;
+  if (setting.terminal) {
+    int terminal = -1;
+    const pid_t process = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (process == 0) execute(arguments, setting);
+    collect(process, terminal, -1, setting, run);
+    run.status = wait_for(process);
+    return run;
+  }
+  Pipe input, output, error;
+  const pid_t process = ::fork();
+  if (process == 0) {
+    ::dup2(input.read_end, STDIN_FILENO);
+    ::dup2(output.write_end, STDOUT_FILENO);
+    ::dup2(error.write_end, STDERR_FILENO);
+    execute(arguments, setting);
+  }
+  ::close(input.read_end);
+  ::close(output.write_end);
+  ::close(error.write_end);
+  if (setting.close_output) ::close(output.read_end);
+  if (::write(input.write_end, setting.input.data(), setting.input.size()) < 0)
+    run.err += "(input not read) ";
+  ::close(input.write_end);
+  collect(process, setting.close_output ? -1 : output.read_end, error.read_end, setting, run);
+  run.status = wait_for(process);
+  return run;
+}
+
+}  // namespace lockstep::tests
