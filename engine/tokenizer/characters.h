@@ -9,22 +9,29 @@
 
 namespace lockstep::engine {
 
-// General categories L, M and N; White_Space without and with CR and LF; everything else.
+// General categories L, M and N; White_Space without and with CR and LF; everything else. Of Unicode 16.0,
+// whatever version ICU has: the ids of a text must not change with a system library. It is the version that
+// Hugging Face's tokenizers 0.22 splits by (Oniguruma 6.9.10).
 enum class CharKind : uint8_t { letter, mark, number, space, newline, symbol };
+
+// Whether NFC knows the character: characters that came after Unicode 9.0 are left alone, for the same
+// reason (tokenizers normalizes by the data of unicode-normalization-alignments 0.1.12).
+bool in_nfc(uint32_t code);
 
 // One entry per code point, built once. Threads: read only.
 class CharTable {
  public:
+  static constexpr uint8_t border_bit = 8;
   static const CharTable& get();
 
-  CharKind kind(uint32_t code) const { return static_cast<CharKind>(entries_[code] & 7); }
+  CharKind kind(uint32_t code) const { return static_cast<CharKind>(entries_[code] & ~border_bit); }
   // NFC can be computed on both sides of the place before this character by itself:
   // canonical combining class 0 and NFC_Quick_Check = Yes (UAX #15).
-  bool nfc_border(uint32_t code) const { return (entries_[code] & 8) != 0; }
+  bool nfc_border(uint32_t code) const { return (entries_[code] & border_bit) != 0; }
 
  private:
   CharTable();
-  std::vector<uint8_t> entries_;
+  std::vector<uint8_t> entries_;  // a CharKind, and border_bit
 };
 
 // \w of UTS #18 annex C: Alphabetic, M, Nd, Pc, Join_Control.

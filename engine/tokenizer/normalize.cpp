@@ -28,6 +28,10 @@ void decompose(const UNormalizer2* nfc, uint32_t code, std::vector<Element>& out
   const auto put = [&](UChar32 c) {
     out.push_back({static_cast<uint32_t>(c), unorm2_getCombiningClass(nfc, c)});
   };
+  if (!in_nfc(code)) {
+    out.push_back({code, 0});
+    return;
+  }
   UChar mapped[32];
   UErrorCode status = U_ZERO_ERROR;
   const int32_t length = unorm2_getDecomposition(nfc, static_cast<UChar32>(code), mapped, 32, &status);
@@ -62,7 +66,7 @@ void compose(const UNormalizer2* nfc, std::vector<Element>& elements) {
     if (has_starter && last_order < element.order) {
       const UChar32 joined = unorm2_composePair(nfc, static_cast<UChar32>(elements[starter].code),
                                                 static_cast<UChar32>(element.code));
-      if (joined >= 0) {
+      if (joined >= 0 && in_nfc(static_cast<uint32_t>(joined))) {
         elements[starter].code = static_cast<uint32_t>(joined);
         continue;
       }
