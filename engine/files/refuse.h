@@ -26,6 +26,11 @@ inline std::string quoted(const std::filesystem::path& path) {
 // "a", "b" and 3 more: at most 8 names.
 std::string listed(const std::vector<std::string>& names);
 
+// "1 tensor", "2 tensors".
+inline std::string counted(size_t count, std::string_view thing) {
+  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
 // Throws CheckpointError of the pieces written one after the other.
 template <typename... Pieces>
 [[noreturn]] void refuse(const Pieces&... pieces) {

@@ -83,7 +83,7 @@ class Check {
       text += " lacks " + std::to_string(missing_.size()) +
               " of the tensors that its config.json asks for: " + listed(missing_);
     if (!unused.empty())
-      text += std::string(text.empty() ? "" : ", and") + " holds " + std::to_string(unused.size()) +
+      text += std::string(text.empty() ? "" : ", and") + " holds " + counted(unused.size(), "tensor") +
               " that it does not ask for: " + listed(unused);
     refuse("the model in ", quoted(directory), text,
            "; config.json and weights must be of the same model, converted with mlx_lm.convert");

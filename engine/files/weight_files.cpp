@@ -68,8 +68,8 @@ std::set<std::string> main_files(const fs::path& directory, const std::set<std::
   std::set_difference(files.begin(), files.end(), present.begin(), present.end(),
                       std::back_inserter(missing));
   if (!missing.empty())
-    refuse(quoted(directory), " lacks ", missing.size(), missing.size() == 1 ? " file" : " files",
-           " that its ", index_name, " names: ", listed(missing), "; copy or download what is missing");
+    refuse(quoted(directory), " lacks ", counted(missing.size(), "file"), " that its ", index_name,
+           " names: ", listed(missing), "; copy or download what is missing");
   return files;
 }
 
@@ -130,7 +130,8 @@ void check_index(const WeightFiles& weights, const WeightMap& map, const fs::pat
   for (const auto& [tensor, file] : map)
     if (!found.contains(tensor)) absent.push_back(tensor);
   if (!absent.empty())
-    refuse(quoted(index), " names ", absent.size(), " tensors that its files do not hold: ", listed(absent),
+    refuse(quoted(index), " names ", counted(absent.size(), "tensor"),
+           " that its files do not hold: ", listed(absent),
            "; write the index anew, or copy the right files");
   if (!unmapped.empty())
     refuse(quoted(index), " does not name ", unmapped.size(),

@@ -179,9 +179,9 @@ TEST_CASE("F52 an index that was not written anew is refused") {
   const std::string first = ModelCopy::shard(1, 2), second = ModelCopy::shard(2, 2),
                     name = copy.tensors[0].name;
   copy.edit(index_name, "\"" + name + "\"", "\"model.old.weight\"");
-  CHECK(has_all(copy.refusal(), {index_name, "1 tensors", "do not hold", "\"model.old.weight\""}));
+  CHECK(has_all(copy.refusal(), {index_name, "1 tensor ", "do not hold", "\"model.old.weight\""}));
   copy.edit(index_name, "\n\"model.old.weight\": \"" + first + "\",", "");
-  CHECK(has_all(copy.refusal(), {index_name, "1 tensors", "does not name", name}));
+  CHECK(has_all(copy.refusal(), {index_name, "1 tensor ", "does not name", name}));
   copy.edit(index_name, "\"weight_map\": {", "\"weight_map\": {\"" + name + "\": \"" + second + "\",");
   CHECK(has_all(copy.refusal(), {index_name, name, "says", first, second}));
 }
@@ -208,7 +208,7 @@ TEST_CASE("a multi-token head may lie in a file of its own") {
     CHECK(Checkpoint::open(copy.directory()).fingerprint() == whole);
     head.pop_back();
     save_safetensors(copy / "mtp.safetensors", head);
-    CHECK(has_all(copy.refusal(), {"lacks 1 of the tensors", "\"mtp."}));
+    CHECK(has_all(copy.refusal(), {"lacks 1 tensor", "\"mtp."}));
     head.push_back(copy.tensors[0]);
     save_safetensors(copy / "mtp.safetensors", head);
     CHECK(has_all(copy.refusal(), {"mtp.safetensors", copy.tensors[0].name}));
