@@ -80,8 +80,8 @@ class Check {
     if (missing_.empty() && unused.empty()) return;
     std::string text;
     if (!missing_.empty())
-      text += " lacks " + std::to_string(missing_.size()) +
-              " of the tensors that its config.json asks for: " + listed(missing_);
+      text += " lacks " + counted(missing_.size(), "tensor") +
+              " that its config.json asks for: " + listed(missing_);
     if (!unused.empty())
       text += std::string(text.empty() ? "" : ", and") + " holds " + counted(unused.size(), "tensor") +
               " that it does not ask for: " + listed(unused);

@@ -134,9 +134,8 @@ void check_index(const WeightFiles& weights, const WeightMap& map, const fs::pat
            " that its files do not hold: ", listed(absent),
            "; write the index anew, or copy the right files");
   if (!unmapped.empty())
-    refuse(quoted(index), " does not name ", unmapped.size(),
-           " tensors that its files hold: ", listed(unmapped),
-           "; write the index anew, or copy the right files");
+    refuse(quoted(index), " does not name ", counted(unmapped.size(), "tensor"),
+           " that its files hold: ", listed(unmapped), "; write the index anew, or copy the right files");
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tests/catch.h"
+
 namespace lockstep::engine {
 
 namespace fs = std::filesystem;
@@ -81,6 +83,7 @@ std::string ModelCopy::refusal() const {
 }
 
 bool has_all(std::string_view text, std::initializer_list<std::string_view> parts) {
+  UNSCOPED_INFO("said: " << text);
   return std::all_of(parts.begin(), parts.end(),
                      [&](std::string_view p) { return text.find(p) != text.npos; });
 }
