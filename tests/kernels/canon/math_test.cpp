@@ -40,7 +40,7 @@ const Function functions[] = {
     {"exp", canon::exp, std::exp, 1, lowest},       {"log", canon::log, std::log, 1, lowest},
     {"log1p", canon::log1p, std::log1p, 1, lowest}, {"sin", canon::sin, std::sin, 1, lowest},
     {"cos", canon::cos, std::cos, 1, lowest},       {"sigmoid", canon::sigmoid, exact_sigmoid, 2, -87.3f},
-    {"silu", canon::silu, exact_silu, 2, -87.3f},   {"softplus", canon::softplus, exact_softplus, 2, lowest},
+    {"silu", canon::silu, exact_silu, 3, -87.3f},   {"softplus", canon::softplus, exact_softplus, 2, lowest},
 };
 
 // Every step-th bit pattern from `first` on.
