@@ -1,0 +1,41 @@
+// What stops a template while it runs, and the work it may do.
+//
+// A template and a conversation together may cost `Meter::limit` units: about one a byte made or scanned and
+// 16 an expression evaluated, so that no input keeps a thread for more than a few seconds or fills memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace lockstep::engine::language {
+
+// An error of the running template, without its line: Template::render() adds it.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr size_t max_text_bytes = size_t{64} << 20;  // of one string and of the rendered prompt
+constexpr int max_value_depth = 256;                 // lists and mappings inside each other
+constexpr int max_levels = 2000;  // expressions, statements and macro calls inside each other
+
+class Meter {
+ public:
+  static constexpr uint64_t limit = uint64_t{2} << 30;
+
+  void charge(size_t units) {
+    used_ += units;
+    if (used_ > limit) throw Fault("the template does more work than is allowed for one conversation");
+  }
+  // Before a string of `bytes` is made.
+  void make(size_t bytes) {
+    if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    charge(bytes);
+  }
+
+ private:
+  uint64_t used_ = 0;
+};
+
+}  // namespace lockstep::engine::language

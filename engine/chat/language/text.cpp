@@ -1,0 +1,161 @@
+#include "engine/chat/language/text.h"
+
+#include <algorithm>
+
+namespace lockstep::engine::language {
+
+bool Text::any_data() const {
+  return std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.data; });
+}
+
+void Text::append_slice(const Text& other, size_t from, size_t to) {
+  size_t at = 0;
+  for (const Run& run : other.runs) {
+    if (at >= to) break;
+    const size_t first = std::max(at, from), last = std::min(at + run.bytes, to);
+    if (first < last) append(std::string_view(other.text).substr(first, last - first), run.data);
+    at += run.bytes;
+  }
+}
+
+Text Text::slice(size_t from, size_t to) const {
+  Text result;
+  result.safe = safe;
+  result.append_slice(*this, from, to);
+  return result;
+}
+
+bool any_data(std::initializer_list<const Text*> sources) {
+  return std::any_of(sources.begin(), sources.end(), [](const Text* text) { return text->any_data(); });
+}
+
+size_t next_character(std::string_view text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  size_t bytes = lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
+  if (at + bytes > text.size()) return at + 1;
+  for (size_t i = 1; i < bytes; ++i)
+    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return at + 1;
+  return at + bytes;
+}
+
+size_t previous_character(std::string_view text, size_t at) {
+  for (size_t bytes = 1; bytes <= 4 && bytes <= at; ++bytes)
+    if (next_character(text, at - bytes) == at) {
+      if (bytes == 1 || (static_cast<unsigned char>(text[at - bytes]) & 0xC0) == 0xC0) return at - bytes;
+    }
+  return at - 1;
+}
+
+char32_t decode(std::string_view text, size_t& at) {
+  const size_t end = next_character(text, at);
+  const auto lead = static_cast<unsigned char>(text[at]);
+  char32_t character = end - at == 1 ? lead : lead & (0xFFu >> (end - at + 1));
+  for (size_t i = at + 1; i < end; ++i)
+    character = character << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
+  at = end;
+  return character;
+}
+
+void encode(std::string& out, char32_t c) {
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0 | c >> 6);
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | c >> 12);
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | c >> 18);
+    out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
+    out += static_cast<char>(0x80 | (c >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  }
+}
+
+size_t characters(std::string_view text) {
+  size_t count = 0;
+  for (size_t at = 0; at < text.size(); at = next_character(text, at)) ++count;
+  return count;
+}
+
+size_t byte_offset(std::string_view text, size_t character) {
+  size_t at = 0;
+  while (character-- > 0 && at < text.size()) at = next_character(text, at);
+  return at;
+}
+
+std::pair<size_t, size_t> strip_range(std::string_view text, Side side) {
+  size_t first = 0, last = text.size();
+  if (side != Side::right)
+    while (first < last) {
+      size_t next = first;
+      if (!is_space(decode(text, next))) break;
+      first = next;
+    }
+  if (side != Side::left)
+    while (last > first) {
+      const size_t before = previous_character(text, last);
+      size_t at = before;
+      if (!is_space(decode(text, at))) break;
+      last = before;
+    }
+  return {first, last};
+}
+
+std::pair<size_t, size_t> strip_range(std::string_view text, Side side, std::string_view chars) {
+  size_t first = 0, last = text.size();
+  const auto listed = [&](size_t from, size_t to) {
+    const std::string_view character = text.substr(from, to - from);
+    for (size_t at = 0; at < chars.size();) {
+      const size_t next = next_character(chars, at);
+      if (chars.substr(at, next - at) == character) return true;
+      at = next;
+    }
+    return false;
+  };
+  if (side != Side::right)
+    while (first < last) {
+      const size_t next = next_character(text, first);
+      if (!listed(first, next)) break;
+      first = next;
+    }
+  if (side != Side::left)
+    while (last > first) {
+      const size_t before = previous_character(text, last);
+      if (!listed(before, last)) break;
+      last = before;
+    }
+  return {first, last};
+}
+
+Text escape_html(const Text& text) {
+  Text result;
+  size_t at = 0;
+  for (const MarkedText::Run& run : text.runs) {
+    const std::string_view part = std::string_view(text.text).substr(at, run.bytes);
+    size_t plain = 0;
+    for (size_t i = 0; i < part.size(); ++i) {
+      const char* entity = nullptr;
+      switch (part[i]) {
+        case '&': entity = "&amp;"; break;
+        case '<': entity = "&lt;"; break;
+        case '>': entity = "&gt;"; break;
+        case '\'': entity = "&#39;"; break;
+        case '"': entity = "&#34;"; break;
+        default: break;
+      }
+      if (!entity) continue;
+      result.append(part.substr(plain, i - plain), run.data);
+      result.append(entity, run.data);
+      plain = i + 1;
+    }
+    result.append(part.substr(plain), run.data);
+    at += run.bytes;
+  }
+  result.safe = true;
+  return result;
+}
+
+}  // namespace lockstep::engine::language

@@ -1,0 +1,69 @@
+// Operations on strings that filters and methods share.
+#include <algorithm>
+#include <limits>
+
+#include "engine/chat/language/builtins.h"
+
+namespace lockstep::engine::language {
+
+Text replace(Render& render, const Text& text, const Text& from, const Text& to, int64_t count) {
+  Text result;
+  result.safe = text.safe;
+  render.meter.charge(text.text.size());
+  auto left = count < 0 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(count);
+  const std::string& bytes = text.text;
+  size_t copied = 0;
+  const auto put = [&](size_t at, size_t skip) {
+    result.append_slice(text, copied, at);
+    if (result.text.size() + to.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    render.meter.charge(to.text.size() + text.runs.size());
+    result.append(to);
+    copied = at + skip;
+    --left;
+  };
+  if (from.text.empty()) {  // between all characters
+    for (size_t at = 0; left > 0; at = next_character(bytes, at)) {
+      put(at, 0);
+      if (at >= bytes.size()) break;
+    }
+  } else {
+    for (size_t at = bytes.find(from.text); at != std::string::npos && left > 0;
+         at = bytes.find(from.text, copied))
+      put(at, from.text.size());
+  }
+  result.append_slice(text, copied, bytes.size());
+  return result;
+}
+
+Text repeat(Render& render, const Text& text, int64_t times) {
+  Text result;
+  result.safe = text.safe;
+  if (times <= 0 || text.text.empty()) return result;
+  if (static_cast<uint64_t>(times) > max_text_bytes / text.text.size())
+    throw Fault("a text grows past 64 MiB");
+  render.meter.make(text.text.size() * static_cast<size_t>(times));
+  for (int64_t i = 0; i < times; ++i) result.append(text);
+  return result;
+}
+
+Text join(Render& render, const Text& separator, const std::vector<Text>& parts) {
+  size_t bytes = 0;
+  for (const Text& part : parts) {
+    bytes += part.text.size() + separator.text.size();
+    if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
+  }
+  render.meter.charge(bytes);
+  Text result;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) result.append(separator);
+    result.append(parts[i]);
+  }
+  return result;
+}
+
+Value whole(Render& render, std::string text, std::initializer_list<const Text*> sources) {
+  render.meter.make(text.size());
+  return Value::string(Text(text, any_data(sources)));
+}
+
+}  // namespace lockstep::engine::language
