@@ -23,12 +23,14 @@ struct TemplateError : std::runtime_error {
 class ChatFormat {
  public:
   // Reads chat_template.jinja, else chat_template of tokenizer_config.json, and the tokens that
-  // tokenizer_config.json names (bos_token, eos_token).
+  // tokenizer_config.json names (bos_token, eos_token, ...).
   static ChatFormat load(const std::filesystem::path& directory);
   ChatFormat(ChatFormat&&) noexcept;
   ~ChatFormat();
 
-  // The prompt, up to where the assistant's reply begins. Throws TemplateError.
+  // The prompt, up to where the assistant's reply begins. Throws TemplateError, also for a call's arguments, a
+  // tool or template_arguments that are no JSON object. Texts of the conversation are data, the tokens above
+  // are the template's. Limits: language/fault.h. Needs up to 2 MiB of stack.
   MarkedText render(const Conversation& conversation) const;
 
  private:

@@ -1,4 +1,8 @@
 // A conversation, free of any API's words.
+//
+// Strings are valid UTF-8. System and developer messages at the start become one system message, joined by an
+// empty line; each later one becomes a user message in its place. So a template never sees instructions where
+// it would refuse them, and what was rendered before stays a prefix of what is rendered after.
 #pragma once
 
 #include <optional>
@@ -10,7 +14,7 @@ namespace lockstep::engine {
 struct ToolCall {
   std::string id;
   std::string name;
-  std::string arguments;  // JSON text of an object
+  std::string arguments;  // JSON text of an object; empty: no arguments
 };
 
 struct Message {
