@@ -28,9 +28,9 @@ class ChatFormat {
   ChatFormat(ChatFormat&&) noexcept;
   ~ChatFormat();
 
-  // The prompt, up to where the assistant's reply begins. Throws TemplateError, also for a call's arguments, a
-  // tool or template_arguments that are no JSON object. Texts of the conversation are data, the tokens above
-  // are the template's. Limits: language/fault.h. Needs up to 2 MiB of stack.
+  // The prompt, up to where the assistant's reply begins. Throws TemplateError, also for a call's arguments,
+  // a tool or template_arguments that are no JSON object. Texts of the conversation are data, the tokens
+  // above are the template's. Limits: language/fault.h. Needs up to 2 MiB of stack.
   MarkedText render(const Conversation& conversation) const;
 
  private:
@@ -46,9 +46,16 @@ struct ReplyPiece {
   int call = 0;      // index of the call, for call_begin and call_arguments
 };
 
-// Splits a reply's text into reasoning, content and tool calls as the Qwen3.5 templates write them:
-// thoughts before </think>, <tool_call><function=NAME><parameter=P>value</parameter></function></tool_call>.
-// Pieces of the same kind joined over a stream equal those of the whole text at once.
+// Splits a reply's text into reasoning, content and tool calls.
+//
+// Reasoning goes up to </think>; a reply may also open it itself with <think>. Line ends around reasoning,
+// before a call and behind it belong to none of them, so that content starts clean. Calls are written
+//   <tool_call><function=NAME><parameter=P>\nvalue\n</parameter>...</function></tool_call>   or
+//   <tool_call>{"name": ..., "arguments": {...}}</tool_call>
+// The tools' schemas say which values of the first form become numbers, booleans, null, arrays or objects;
+// what does not fit stays a string. Arguments are always a valid JSON object. A call is given out once it is
+// complete; what turns out to be no call is content. Pieces of a kind joined over a stream equal those of the
+// whole text.
 class ReplyParser {
  public:
   // in_reasoning: the prompt ended inside an open <think>. tools: as in Conversation, they give the

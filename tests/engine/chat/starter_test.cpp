@@ -39,7 +39,8 @@ void compare(const fs::path& reference, const fs::path& model) {
     if (const auto* tools = entry.find("tools"); tools && tools->is(language::Kind::list))
       for (const language::Value& tool : tools->items())
         conversation.tools.push_back(language::dump_json(tool, {}, meter).text);
-    if (const auto* thinking = entry.find("enable_thinking")) conversation.thinking = language::truth(*thinking);
+    if (const auto* thinking = entry.find("enable_thinking"))
+      conversation.thinking = language::truth(*thinking);
     CHECK(format.render(conversation).text == string_of(entry.find("text")));
     ++compared;
   }
