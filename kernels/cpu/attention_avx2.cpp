@@ -1,0 +1,4 @@
+#include "kernels/cpu/dot_avx2.h"
+// The vectors come first.
+#include "kernels/cpu/attention.inl"
+#include "kernels/cpu/attention_inputs.inl"

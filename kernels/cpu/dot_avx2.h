@@ -1,0 +1,89 @@
+// Exact products of blocks for attention: AVX2. dot_avx512.h has the same words and says why two sums
+// suffice. Both are 16-bit products here (vpmaddwd): a sum of two is below 2^30, and adding wraps as it may.
+#pragma once
+
+#include "kernels/cpu/vector_avx2.h"
+
+namespace lockstep::kernels::cpu::avx2 {
+
+using TileHigh = int16_t;  // h of a tile's numbers, in the tile's order
+using RowHigh = int16_t;   // h of a row's numbers
+
+inline constexpr int row_tile = 3;  // rows and tiles that the registers hold at once
+inline constexpr int column_tile = 1;
+
+// One row of numbers that meets the tiles.
+struct RowOperand {
+  const int16_t* q;
+  const RowHigh* high;
+  int32_t start;
+  float multiplier;  // of the row's block
+};
+inline int32_t row_start(int32_t) { return 0; }
+
+// High parts of n numbers of tiles, n a multiple of 64.
+inline void make_tile_high(const int16_t* tile, TileHigh* high, int n) {
+  const __m256i half = _mm256_set1_epi16(128);
+  for (int i = 0; i < n; i += 16) {
+    _mm256_storeu_si256(at(high + i),
+                        _mm256_srai_epi16(_mm256_add_epi16(_mm256_loadu_si256(at(tile + i)), half), 8));
+  }
+}
+
+// Sixteen numbers q of a row: 16-bit form and high form. Returns the high parts.
+inline Ints store_row_part(int16_t* words, RowHigh* high, Ints q) {
+  const Ints h = shift_right<8>(q + broadcast(int32_t{128}));
+  store_words(words, q);
+  store_words(high, h);
+  return h;
+}
+
+inline __m256i two_words(const int16_t* p) {
+  int32_t x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return _mm256_set1_epi32(x);
+}
+
+// out(r, v, F): F of rows[r] with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
+// numbers apart in both forms.
+template <int R, int V, class Out>
+inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int k, const RowOperand* rows,
+                      const Out& out) {
+  static_assert(V == 1);
+  (void)stride;
+  __m256i s[R][2], hh[R][2];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) s[r][0] = s[r][1] = hh[r][0] = hh[r][1] = _mm256_setzero_si256();
+  for (int i = 0; i < k; i += 2) {
+    const int16_t* t = tile + i * 16;
+    const TileHigh* h = high + i * 16;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const __m256i x = two_words(rows[r].q + i), y = two_words(rows[r].high + i);
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        s[r][j] = _mm256_add_epi32(s[r][j], _mm256_madd_epi16(x, _mm256_loadu_si256(at(t, j))));
+        hh[r][j] = _mm256_add_epi32(hh[r][j], _mm256_madd_epi16(y, _mm256_loadu_si256(at(h, j))));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    const Ints hr{hh[r][0], hh[r][1]}, rest = Ints{s[r][0], s[r][1]} - shift_left<16>(hr);
+    out(r, 0, fma(broadcast(65536.0f), to_floats(hr), to_floats(rest)));
+  }
+}
+
+// Writes the low 16 bits of each lane to every second number of 32: the even ones (0) or the odd ones (1).
+inline void store_every_second(int16_t* pair, int which, Ints x) {
+  const __m256i a = _mm256_loadu_si256(at(pair)), b = _mm256_loadu_si256(at(pair, 1));
+  if (which == 0) {
+    _mm256_storeu_si256(at(pair), _mm256_blend_epi16(a, x.a, 0x55));
+    _mm256_storeu_si256(at(pair, 1), _mm256_blend_epi16(b, x.b, 0x55));
+  } else {
+    _mm256_storeu_si256(at(pair), _mm256_blend_epi16(a, _mm256_slli_epi32(x.a, 16), 0xaa));
+    _mm256_storeu_si256(at(pair, 1), _mm256_blend_epi16(b, _mm256_slli_epi32(x.b, 16), 0xaa));
+  }
+}
+
+}  // namespace lockstep::kernels::cpu::avx2

@@ -1,0 +1,40 @@
+// The operations of one instruction set, and the table of them.
+
+namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
+
+void norm(const Norm&, Pool&);
+void attention_inputs(const AttentionInputs&, Pool&);
+void attention(const Attention&, Pool&);
+void kv_read(const KvRead&, Pool&);
+void convolution(const Convolution&, Pool&);
+void convolution_replay(const ConvolutionReplay&, Pool&);
+void delta_rule(const DeltaRule&, Pool&);
+void delta_replay(const DeltaReplay&, Pool&);
+void router(const Router&, Pool&);
+void combine_experts(const CombineExperts&, Pool&);
+void gather(const Gather&, Pool&);
+void candidates(const Candidates&, Pool&);
+
+namespace {
+
+constexpr Functions make_table() {
+  Functions f;
+  f.kv_page_bytes = kv_page_bytes;
+  f.norm = norm;
+  f.attention_inputs = attention_inputs;
+  f.attention = attention;
+  f.kv_read = kv_read;
+  f.convolution = convolution;
+  f.convolution_replay = convolution_replay;
+  f.delta_rule = delta_rule;
+  f.delta_replay = delta_replay;
+  f.router = router;
+  f.combine_experts = combine_experts;
+  f.gather = gather;
+  f.candidates = candidates;
+  return f;
+}
+constexpr Functions table = make_table();
+
+}  // namespace
+}  // namespace lockstep::kernels::cpu::LOCKSTEP_ISA
