@@ -12,8 +12,9 @@ bool is_blank(uint32_t code) {
   return kind == CharKind::space || kind == CharKind::newline;
 }
 
-size_t blanks_begin(std::string_view text, size_t end) {
-  while (end > 0) {
+// Where the blanks that end at text[end] begin, not before `floor`.
+size_t blanks_begin(std::string_view text, size_t floor, size_t end) {
+  while (end > floor) {
     const size_t before = utf8_before(text, end);
     if (!is_blank(utf8_at(text, before).code)) break;
     end = before;
@@ -77,8 +78,8 @@ std::vector<Piece> AddedTokenMatcher::split(std::string_view text, std::span<con
       size_t begin = at, end = at + token->content.size();
       at = end;
       if (token->single_word && inside_word(text, begin, end)) continue;
-      if (token->lstrip) begin = std::max(blanks_begin(text, begin), done);
-      if (token->rstrip) end = blanks_end(text, end);
+      if (token->lstrip) begin = blanks_begin(text, done, begin);
+      if (token->rstrip) end = blanks_end(text, std::max(end, done));  // up to `done` they are blanks
       if (done < begin) pieces.push_back({{done, begin}, -1});
       pieces.push_back({{begin, end}, token->id});
       done = end;

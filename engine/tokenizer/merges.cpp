@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <functional>
+#include <utility>
 
 namespace lockstep::engine {
 namespace {
@@ -12,17 +14,17 @@ constexpr uint32_t no_rank = UINT32_MAX;
 
 }  // namespace
 
-MergeTable::MergeTable(const std::vector<Merge>& merges, const std::array<int32_t, 256>& byte_tokens)
-    : byte_tokens_(byte_tokens) {
-  const size_t size = std::bit_ceil(std::max<size_t>(16, merges.size() * 2));
+MergeTable::MergeTable(std::vector<Merge> merges, const std::array<int32_t, 256>& byte_tokens)
+    : byte_tokens_(byte_tokens), merges_(std::move(merges)) {
+  const size_t size = std::bit_ceil(std::max<size_t>(16, merges_.size() * 2));
   mask_ = size - 1;
   shift_ = 64 - std::countr_zero(size);
   slots_.assign(size, Slot{0, 0, -1});
-  for (size_t rank = 0; rank < merges.size(); ++rank) {
-    const uint64_t key = pair(merges[rank].left, merges[rank].right);
+  for (size_t rank = 0; rank < merges_.size(); ++rank) {
+    const uint64_t key = pair(merges_[rank].left, merges_[rank].right);
     size_t at = (key * 0x9E3779B97F4A7C15u) >> shift_;
     while (slots_[at].joined >= 0) at = (at + 1) & mask_;
-    slots_[at] = {key, static_cast<uint32_t>(rank), merges[rank].joined};
+    slots_[at] = {key, static_cast<uint32_t>(rank), merges_[rank].joined};
   }
 }
 
@@ -72,41 +74,35 @@ struct MergeTable::Symbol {
 };
 
 void MergeTable::encode_long(std::string_view word, std::vector<int32_t>& tokens) const {
-  struct Candidate {
-    uint32_t rank, at;
-    int32_t left, right, joined;
-    bool operator<(const Candidate& other) const {  // the heap's top is the lowest rank, then the leftmost
-      return rank != other.rank ? rank > other.rank : at > other.at;
-    }
-  };
   const auto count = static_cast<uint32_t>(word.size());
   std::vector<Symbol> symbols(count);
-  std::vector<Candidate> heap;
+  std::vector<uint64_t> heap;  // rank << 32 | place of the left symbol; the top is the least
   for (uint32_t i = 0; i < count; ++i)
     symbols[i] = {byte_tokens_[static_cast<uint8_t>(word[i])], i - 1, i + 1};
   const auto offer = [&](uint32_t at) {
-    const int32_t left = symbols[at].token, right = symbols[symbols[at].after].token;
-    const Slot* slot = find(left, right);
-    if (slot) heap.push_back({slot->rank, at, left, right, slot->joined});
+    const Slot* slot = find(symbols[at].token, symbols[symbols[at].after].token);
+    if (slot) heap.push_back(static_cast<uint64_t>(slot->rank) << 32 | at);
     return slot != nullptr;
   };
+  const std::greater<> later;
   for (uint32_t i = 0; i + 1 < count; ++i) offer(i);
-  std::make_heap(heap.begin(), heap.end());
+  std::make_heap(heap.begin(), heap.end(), later);
   while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end());
-    const Candidate top = heap.back();
+    std::pop_heap(heap.begin(), heap.end(), later);
+    const auto at = static_cast<uint32_t>(heap.back());
+    const Merge& merge = merges_[heap.back() >> 32];
     heap.pop_back();
-    Symbol& symbol = symbols[top.at];
-    if (symbol.token != top.left || symbol.after == count || symbols[symbol.after].token != top.right)
+    Symbol& symbol = symbols[at];
+    if (symbol.token != merge.left || symbol.after == count || symbols[symbol.after].token != merge.right)
       continue;  // one of the two has been merged since
     symbols[symbol.after].token = -1;
-    symbol.token = top.joined;
+    symbol.token = merge.joined;
     symbol.after = symbols[symbol.after].after;
     if (symbol.after < count) {
-      symbols[symbol.after].before = top.at;
-      if (offer(top.at)) std::push_heap(heap.begin(), heap.end());
+      symbols[symbol.after].before = at;
+      if (offer(at)) std::push_heap(heap.begin(), heap.end(), later);
     }
-    if (top.at > 0 && offer(symbol.before)) std::push_heap(heap.begin(), heap.end());
+    if (at > 0 && offer(symbol.before)) std::push_heap(heap.begin(), heap.end(), later);
   }
   for (uint32_t i = 0; i < count; i = symbols[i].after) tokens.push_back(symbols[i].token);
 }

@@ -16,7 +16,7 @@ struct Merge {
 class MergeTable {
  public:
   // `merges` in order of rank, no pair twice; `byte_tokens`: the token of each byte.
-  MergeTable(const std::vector<Merge>& merges, const std::array<int32_t, 256>& byte_tokens);
+  MergeTable(std::vector<Merge> merges, const std::array<int32_t, 256>& byte_tokens);
 
   // Appends the word's tokens: starting from bytes, the applicable merge of lowest rank (of equal ones the
   // leftmost) is applied until none is left. O(n log n) time, constant stack.
@@ -45,7 +45,8 @@ class MergeTable {
   void encode_long(std::string_view word, std::vector<int32_t>& tokens) const;
 
   std::array<int32_t, 256> byte_tokens_;
-  std::vector<Slot> slots_;
+  std::vector<Merge> merges_;  // by rank
+  std::vector<Slot> slots_;    // hash table by pair, linear probing
   size_t mask_;
   int shift_;
 };

@@ -71,7 +71,7 @@ struct Tokenizer::State {
         added(std::move(file.added)),
         raw(select(added, false, file.nfc)),
         normalized(select(added, true, file.nfc)),
-        merges(file.merges, file.byte_tokens),
+        merges(std::move(file.merges), file.byte_tokens),
         split(file.split),
         nfc(file.nfc) {
     std::sort(added.begin(), added.end(),

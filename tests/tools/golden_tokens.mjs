@@ -113,4 +113,15 @@ for (const variant of variants) {
   }
   result.variants.push({ name: variant.name, file: variant.file, replace: variant.replace, samples });
 }
+
+// Long runs: the number of ids and their FNV-1a hash (32 bits, over the ids as little-endian u32).
+const starter = Tokenizer.fromString(readFileSync('packaging/starter/tokenizer.json', 'utf8'));
+const mixed = Array.from({ length: 200000 }, () => pick([...'etaoinshrdlu'])).join('');
+result.long = [];
+for (const [unit, count] of [['A', 1000000], ['_', 50000], [' ', 1000000], ['你', 300000], ['\n', 1000000], [mixed, 1]]) {
+  const ids = (await starter.encode(unit.repeat(count), null, { addSpecialTokens: false })).getIds();
+  let hash = 0x811c9dc5;
+  for (const id of ids) for (let shift = 0; shift < 32; shift += 8) hash = Math.imul(hash ^ ((id >>> shift) & 255), 0x01000193);
+  result.long.push([unit, count, ids.length, hash >>> 0]);
+}
 writeFileSync(output, JSON.stringify(result).replaceAll('],["', '],\n["') + '\n');
