@@ -1,5 +1,8 @@
 #include "ipc/client/command_line.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "ipc/client/commands.h"
 #include "tests/catch.h"
 #include "tests/ipc/client/program.h"
@@ -63,4 +66,16 @@ TEST_CASE("help lists every command and option of the table") {
     for (const Option& option : command.options) CHECK(own.out.find(option.help) != std::string::npos);
   }
   CHECK(run_lockstep({"--version"}).out.substr(0, 9) == "lockstep ");
+}
+
+TEST_CASE("the manual page knows every command and option") {
+  std::ifstream file(LOCKSTEP_SOURCE_DIR "/man/lockstep.1");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const Command& command : commands()) {
+    CHECK(page.find(std::string(".It Cm ") + command.name) != std::string::npos);
+    for (const Option& option : command.options) {
+      INFO(option.name);
+      CHECK(page.find(std::string(".It Fl ") + (option.name + 1)) != std::string::npos);
+    }
+  }
 }
