@@ -58,7 +58,7 @@ Text format_spec(Render&, const Value& value, std::string_view spec);         //
 Text replace(Render&, const Text& text, const Text& from, const Text& to, int64_t count);
 Text repeat(Render&, const Text& text, int64_t times);
 Text join(Render&, const Text& separator, const std::vector<Text>& parts);
-// A text computed from others as a whole: data if any of them is.
-Value whole(Render&, std::string text, std::initializer_list<const Text*> sources);
+// A text computed from another as a whole: data if any of that is.
+Value whole(Render&, const std::string& bytes, const Text& source);
 
 }  // namespace lockstep::engine::language

@@ -208,9 +208,8 @@ std::vector<Value> iterate(const Value& value, Meter& meter) {
     for (size_t at = 0; at < text.text.size();) {
       const size_t next = next_character(text.text, at);
       while (at >= run_end) run_end += text.runs[++run].bytes;
-      Text one(std::string_view(text.text).substr(at, next - at), text.runs[run].data);
-      one.safe = text.safe;
-      items.push_back(Value::string(std::move(one)));
+      items.push_back(
+          Value::string(Text(std::string_view(text.text).substr(at, next - at), text.runs[run].data)));
       at = next;
     }
     return items;

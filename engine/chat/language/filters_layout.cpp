@@ -49,6 +49,7 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
   text.append("\n", false);  // so that a last line end counts as a line
   render.meter.charge(text.text.size() * (1 + text.runs.size() / 16));
   Text result;
+  result.safe = text.safe;
   bool start = true;
   for (const Text& line : lines_of(text)) {
     if (!start) {
@@ -67,7 +68,6 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
 
 Value truncate(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("truncate", arguments, {"length", "killwords", "end", "leeway"});
-  const Text text = need_text(value, "truncate");
   static const Text dots("...", false);
   const Text& end = given[2] ? given.text(2) : dots;
   const int64_t length = given.integer(0, 255), tail = static_cast<int64_t>(characters(end.text));
@@ -75,8 +75,9 @@ Value truncate(Render& render, const Value& value, Arguments& arguments) {
   if (length < tail)
     throw Fault("expected length >= " + std::to_string(tail) + ", got " + std::to_string(length));
   if (leeway < 0) throw Fault("expected leeway >= 0, got " + std::to_string(leeway));
-  render.meter.charge(text.text.size());
-  if (static_cast<int64_t>(characters(text.text)) <= length + leeway) return value;
+  if (value.is(Kind::string)) render.meter.charge(value.text().text.size());
+  if (static_cast<int64_t>(language::length(value)) <= length + leeway) return value;
+  const Text text = need_text(value, "truncate");
   size_t cut = byte_offset(text.text, static_cast<size_t>(length - tail));
   if (!given.flag(1, false)) {
     const size_t space = std::string_view(text.text).substr(0, cut).rfind(' ');
@@ -124,9 +125,10 @@ class Wrapper {
         break;  // no blanks at a line's start
       size_t from = at, used = 0;
       while (at < chunks_.size() && used + size(chunks_[at]) <= width_) used += size(chunks_[at++]);
-      if (at < chunks_.size() && size(chunks_[at]) > width_) place_long(at, used, from);
+      bool broken = false;
+      if (at < chunks_.size() && size(chunks_[at]) > width_) broken = place_long(at, used, from);
       size_t last = at;
-      if (last > from && blank(chunks_[last - 1])) --last;
+      if (!broken && last > from && blank(chunks_[last - 1])) --last;
       if (last > from) lines.push_back(line_.slice(chunks_[from].first, chunks_[last - 1].second));
     }
     return lines;
@@ -178,16 +180,17 @@ class Wrapper {
     if (start < to) chunks_.emplace_back(start, to);
   }
 
-  void place_long(size_t& at, size_t used, size_t from) {
-    const size_t space = width_ < 1 ? 1 : width_ - used;
+  // A chunk longer than a line; true if it is cut in two. Python then keeps blanks before the cut.
+  bool place_long(size_t& at, size_t used, size_t from) {
+    const size_t space = width_ - used;
     if (!break_long_) {
       if (at == from) ++at;  // alone on its line
-      return;
+      return false;
     }
-    if (space == 0) return;
+    if (space == 0) return true;
     const Chunk chunk = chunks_[at];
     size_t cut = chunk.first + byte_offset(text(chunk), space);
-    if (break_hyphens_ && size(chunk) > space) {
+    if (break_hyphens_) {
       const size_t hyphen = bytes_.substr(0, cut).rfind('-');
       if (hyphen != std::string_view::npos && hyphen > chunk.first &&
           bytes_.substr(chunk.first, hyphen - chunk.first).find_first_not_of('-') != std::string_view::npos)
@@ -196,6 +199,7 @@ class Wrapper {
     chunks_[at] = {cut, chunk.second};
     chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(at), {chunk.first, cut});
     ++at;
+    return true;
   }
 
   const Text& line_;

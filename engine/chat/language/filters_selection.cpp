@@ -32,7 +32,7 @@ Value Getter::operator()(Render& render, Value item) const {
 
 Value fold_case(Render& render, const Value& value, bool sensitive) {
   if (sensitive || !value.is(Kind::string)) return value;
-  return whole(render, lower(value.text().text), {&value.text()});
+  return whole(render, lower(value.text().text), value.text());
 }
 
 namespace {

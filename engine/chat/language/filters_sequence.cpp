@@ -23,16 +23,13 @@ Value first(Render& render, const Value& value, Arguments& arguments) {
     if (sequence.next < sequence.items.size()) return sequence.items[sequence.next++];
     return Value::undefined("No first item, sequence was empty.");
   }
-  if (value.is(Kind::string) && !value.text().text.empty())
-    return Value::string(value.text().slice(0, next_character(value.text().text, 0)));
   const std::vector<Value> items = iterate(value, render.meter);
   return items.empty() ? Value::undefined("No first item, sequence was empty.") : items.front();
 }
 
 Value last(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("last", arguments, {});
-  if (value.is(Kind::generator) || value.is(Kind::undefined))
-    throw Fault("'" + type_name(value) + "' object is not reversible");
+  if (value.is(Kind::generator)) throw Fault("'" + type_name(value) + "' object is not reversible");
   const std::vector<Value> items = iterate(value, render.meter);
   return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
 }

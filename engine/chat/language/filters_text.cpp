@@ -12,7 +12,7 @@ Value mapped(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("the filter", arguments, {});
   const Text text = to_text(value, render.meter);
   render.meter.make(text.text.size() * 4);
-  return whole(render, map(text.text), {&text});
+  return whole(render, map(text.text), text);
 }
 
 // Words begin at the text's start and behind runs of whitespace and -({[<; other than str.title().
@@ -112,7 +112,7 @@ Value url_encode(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("urlencode", arguments, {});
   if (value.is(Kind::string) || !iterable(value)) {
     const Text text = to_text(value, render.meter);
-    return whole(render, quote(text.text, false), {&text});
+    return whole(render, quote(text.text, false), text);
   }
   std::string result;
   bool data = false, first = true;

@@ -210,6 +210,7 @@ class Percent {
 
   Text run() {
     const std::string& text = format_.text;
+    out_.safe = format_.safe;
     size_t at = 0;
     while (at < text.size()) {
       const size_t percent = std::min(text.find('%', at), text.size());
@@ -219,9 +220,10 @@ class Percent {
       if (at < text.size()) directive(at);
       if (out_.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
     }
-    const bool all_used = !arguments_.is_tuple() || used_ == arguments_.items().size();
-    const bool single = !arguments_.is_tuple() && !arguments_.is(Kind::mapping);
-    if ((!all_used && !named_) || (single && used_ == 0 && !named_ && !arguments_.is_sequence()))
+    const bool tuple = arguments_.is_tuple();
+    const bool subscriptable =
+        arguments_.is_indexed() || arguments_.is(Kind::mapping) || arguments_.is(Kind::undefined);
+    if (tuple ? used_ < arguments_.items().size() && !named_ : used_ == 0 && !named_ && !subscriptable)
       throw Fault("not all arguments converted during string formatting");
     return std::move(out_);
   }
@@ -296,6 +298,7 @@ class Percent {
       if (type == 'c' && characters(shown.text) != 1) throw Fault("%c requires int or char");
       if (spec.precision >= 0)
         shown = shown.slice(0, byte_offset(shown.text, static_cast<size_t>(spec.precision)));
+      if (format_.safe && !(value.is(Kind::string) && value.text().safe)) shown = escape_html(shown);
       spec.fill = " ";
       return out_.append(pad(render_, shown, spec, spec.align == '<' ? '<' : '>'));
     }
@@ -383,6 +386,7 @@ Text braces(Render& render, const Text& format, const Arguments& arguments, int6
   if (depth < 0) throw Fault("Max string recursion exceeded");
   const std::string& text = format.text;
   Text out;
+  out.safe = format.safe;
   size_t at = 0;
   while (at < text.size()) {
     const size_t brace = std::min(text.find_first_of("{}", at), text.size());
@@ -426,7 +430,8 @@ Text braces(Render& render, const Text& format, const Arguments& arguments, int6
     const size_t spec_from = at + 1 + std::min(spec_at + 1, inner.size());
     const Text spec =
         braces(render, format.slice(spec_from, std::max(spec_from, end)), arguments, automatic, depth - 1);
-    out.append(format_spec(render, value, spec.text));
+    const Text shown = format_spec(render, value, spec.text);
+    out.append(format.safe && !(value.is(Kind::string) && value.text().safe) ? escape_html(shown) : shown);
     at = end + 1;
   }
   return out;

@@ -214,16 +214,19 @@ Value join_method(Render& render, const Value& self, Arguments& arguments) {
       throw Fault("sequence item " + std::to_string(i) + ": expected str instance, " + type_name(items[i]) +
                   " found");
     render.meter.charge(items[i].text().text.size());
-    parts.push_back(items[i].text());
+    const bool escaped = self.text().safe && !items[i].text().safe;
+    parts.push_back(escaped ? escape_html(items[i].text()) : items[i].text());
   }
-  return Value::string(join(render, self.text(), parts));
+  Text joined = join(render, self.text(), parts);
+  joined.safe = self.text().safe;
+  return Value::string(std::move(joined));
 }
 
 template <std::string (*map)(std::string_view)>
 Value mapped(Render& render, const Value& self, Arguments& arguments) {
   const Parameters given("the method", arguments, {});
   render.meter.make(self.text().text.size() * 4);
-  return whole(render, map(self.text().text), {&self.text()});
+  return whole(render, map(self.text().text), self.text());
 }
 
 template <int which>

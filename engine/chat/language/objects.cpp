@@ -75,7 +75,7 @@ Value MacroObject::attribute(std::string_view name) {
   if (name == "arguments") {
     std::vector<Value> names;
     for (const std::string& parameter : body_.parameters) names.push_back(Value::literal(parameter));
-    return Value::sequence(Kind::list, std::move(names));
+    return Value::sequence(Kind::tuple, std::move(names));
   }
   if (name == "caller") return Value::boolean(body_.caller_slot >= 0);
   if (name == "catch_kwargs") return Value::boolean(body_.kwargs_slot >= 0);

@@ -162,25 +162,28 @@ void For::iterate(Render& render, Scope& scope, const Value& over, int depth) co
   render.line = line;
   std::vector<Value> items = language::iterate(over, render.meter);
   if (test) items = select(render, scope, std::move(items));
-  if (items.empty()) {
-    Render::Entered entered(render, else_frame, scope);
-    run_body(otherwise, render, *entered);
-    return;
-  }
-  Loop* loop = nullptr;
-  if (loop_slot >= 0) loop = render.make<Loop>(items, depth, recursive ? this : nullptr, &scope);
-  Render::Entered entered(render, body_frame, scope);
-  for (size_t i = 0; i < items.size(); ++i) {
-    render.meter.charge(32);
-    if (i > 0) render.fill(body_frame, *entered);
-    if (loop) {
-      loop->next();
-      (*entered).slots[static_cast<size_t>(loop_slot)] = Value::object(loop);
+  bool completed = false;  // as in Jinja2, else runs unless one turn got to the body's end
+  {
+    Loop* loop =
+        loop_slot >= 0 ? render.make<Loop>(items, depth, recursive ? this : nullptr, &scope) : nullptr;
+    Render::Entered entered(render, body_frame, scope);
+    for (size_t i = 0; i < items.size(); ++i) {
+      render.meter.charge(32);
+      if (i > 0) render.fill(body_frame, *entered);
+      if (loop) {
+        loop->next();
+        (*entered).slots[static_cast<size_t>(loop_slot)] = Value::object(loop);
+      }
+      target.assign(render, *entered, items[i]);
+      const Flow flow = run_body(body, render, *entered);
+      completed = completed || flow == Flow::on;
+      if (flow == Flow::break_loop) break;
     }
-    target.assign(render, *entered, items[i]);
-    if (run_body(body, render, *entered) == Flow::break_loop) break;
+    if (body_frame.captured) (*entered).slots.assign(body_frame.names.size(), Value());
   }
-  if (body_frame.captured) (*entered).slots.assign(body_frame.names.size(), Value());
+  if (completed || otherwise.empty()) return;
+  Render::Entered entered(render, else_frame, scope);
+  run_body(otherwise, render, *entered);
 }
 
 void Set::declare(Symbols& symbols) {
@@ -248,7 +251,10 @@ Flow FilterBlock::run(Render& render, Scope& scope) const {
     run_body(body, render, *entered);
     text = Value::string(capture.take());
   }
-  render.write(filter->apply(render, *entered, text));
+  const Value filtered = filter->apply(render, *entered, text);
+  if (!filtered.is(Kind::string))
+    throw Fault("a filter block must give a string, not " + type_name(filtered));
+  render.write(filtered);
   return Flow::on;
 }
 

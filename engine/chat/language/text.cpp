@@ -25,10 +25,6 @@ Text Text::slice(size_t from, size_t to) const {
   return result;
 }
 
-bool any_data(std::initializer_list<const Text*> sources) {
-  return std::any_of(sources.begin(), sources.end(), [](const Text* text) { return text->any_data(); });
-}
-
 size_t next_character(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   size_t bytes = lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
@@ -39,17 +35,19 @@ size_t next_character(std::string_view text, size_t at) {
 }
 
 size_t previous_character(std::string_view text, size_t at) {
-  for (size_t bytes = 1; bytes <= 4 && bytes <= at; ++bytes)
-    if (next_character(text, at - bytes) == at) {
-      if (bytes == 1 || (static_cast<unsigned char>(text[at - bytes]) & 0xC0) == 0xC0) return at - bytes;
-    }
+  for (size_t bytes = 2; bytes <= 4 && bytes <= at; ++bytes)
+    if (next_character(text, at - bytes) == at) return at - bytes;
   return at - 1;
 }
 
 char32_t decode(std::string_view text, size_t& at) {
   const size_t end = next_character(text, at);
   const auto lead = static_cast<unsigned char>(text[at]);
-  char32_t character = end - at == 1 ? lead : lead & (0xFFu >> (end - at + 1));
+  if (end - at == 1) {
+    at = end;
+    return lead < 0x80 ? lead : 0xFFFD;
+  }
+  char32_t character = lead & (0xFFu >> (end - at + 1));
   for (size_t i = at + 1; i < end; ++i)
     character = character << 6 | (static_cast<unsigned char>(text[i]) & 0x3Fu);
   at = end;

@@ -26,9 +26,6 @@ struct Text : MarkedText {
 };
 using TextPtr = std::shared_ptr<const Text>;
 
-// A text of one mark: data if any of `sources` has data.
-bool any_data(std::initializer_list<const Text*> sources);
-
 // Characters.
 size_t characters(std::string_view text);
 char32_t decode(std::string_view text, size_t& at);  // the character at `at`, which moves behind it

@@ -61,9 +61,11 @@ Text join(Render& render, const Text& separator, const std::vector<Text>& parts)
   return result;
 }
 
-Value whole(Render& render, std::string text, std::initializer_list<const Text*> sources) {
-  render.meter.make(text.size());
-  return Value::string(Text(text, any_data(sources)));
+Value whole(Render& render, const std::string& bytes, const Text& source) {
+  render.meter.make(bytes.size());
+  Text text(bytes, source.any_data());
+  text.safe = source.safe;
+  return Value::string(std::move(text));
 }
 
 }  // namespace lockstep::engine::language
