@@ -203,7 +203,7 @@ std::vector<Value> iterate(const Value& value, Meter& meter) {
   if (value.is(Kind::undefined)) return items;
   if (value.is(Kind::string)) {
     const Text& text = value.text();
-    meter.charge(text.text.size() * 64);
+    meter.charge(text.text.size() * Meter::value_bytes);
     size_t run = 0, run_end = text.runs.empty() ? 0 : text.runs[0].bytes;
     for (size_t at = 0; at < text.text.size();) {
       const size_t next = next_character(text.text, at);

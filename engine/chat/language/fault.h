@@ -1,7 +1,9 @@
 // What stops a template while it runs, and the work it may do.
 //
-// A template and a conversation together may cost `Meter::limit` units: about one a byte made or scanned and
-// 16 an expression evaluated, so that no input keeps a thread for more than a few seconds or fills memory.
+// A template and a conversation together may cost `Meter::limit` units: one a byte made or scanned, what a
+// value takes in memory, and 16 an expression evaluated. So no input keeps a thread for more than a few
+// seconds or holds more than about 1 GiB. A conversation of 1 MB costs about a hundredth of that in common
+// templates.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +24,7 @@ constexpr int max_levels = 2000;  // expressions, statements and macro calls ins
 
 class Meter {
  public:
-  static constexpr uint64_t limit = uint64_t{2} << 30;
+  static constexpr uint64_t limit = uint64_t{1} << 30;
 
   void charge(size_t units) {
     used_ += units;
@@ -31,8 +33,9 @@ class Meter {
   // Before a string of `bytes` is made.
   void make(size_t bytes) {
     if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
-    charge(bytes);
+    charge(bytes + value_bytes);
   }
+  static constexpr size_t value_bytes = 192;  // of a string besides its text
 
  private:
   uint64_t used_ = 0;

@@ -12,7 +12,7 @@ using Pieces = std::vector<Value>;
 Value list_of(Pieces pieces) { return Value::sequence(Kind::list, std::move(pieces)); }
 
 void keep(Render& render, Pieces& pieces, const Text& text, size_t from, size_t to) {
-  render.meter.charge(to - from + 64 + text.runs.size());
+  render.meter.charge(to - from + Meter::value_bytes + text.runs.size());
   pieces.push_back(Value::string(text.slice(from, to)));
 }
 

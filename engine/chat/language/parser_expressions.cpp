@@ -218,7 +218,6 @@ ExpressionPtr Parser::primary() {
     if (at_op("[")) return list();
     if (at_op("{")) return mapping();
     if (!at_op("(")) fail("unexpected " + describe());
-    Nested nested(*this, brackets_, max_brackets);
     ++at_;
     ExpressionPtr inner = tuple(true, true);
     need_op(")");
@@ -261,7 +260,6 @@ ExpressionPtr Parser::primary() {
 }
 
 ExpressionPtr Parser::list() {
-  Nested nested(*this, brackets_, max_brackets);
   auto made = node<Listing>(now().line);
   need_op("[");
   while (!at_op("]")) {
@@ -274,7 +272,6 @@ ExpressionPtr Parser::list() {
 }
 
 ExpressionPtr Parser::mapping() {
-  Nested nested(*this, brackets_, max_brackets);
   auto made = node<Mapping>(now().line);
   need_op("{");
   while (!at_op("}")) {
@@ -413,7 +410,6 @@ ExpressionPtr Parser::call(ExpressionPtr callee) {
 }
 
 CallArguments Parser::arguments() {
-  Nested nested(*this, brackets_, max_brackets);
   CallArguments made;
   const auto ensure = [&](bool fine) {
     if (!fine) fail("invalid arguments of a call");
