@@ -15,7 +15,7 @@ void visit(const ExpressionPtr& child, const Visit& f) {
 
 Value Expression::value(Render& render, Scope& scope) const {
   Render::Level level(render);
-  render.meter.charge(16);
+  render.meter.charge(Meter::step);
   return evaluate(render, scope);
 }
 

@@ -1,9 +1,9 @@
 // What stops a template while it runs, and the work it may do.
 //
 // A template and a conversation together may cost `Meter::limit` units: one a byte made or scanned, what a
-// value takes in memory, and 16 an expression evaluated. So no input keeps a thread for more than a few
-// seconds or holds more than about 1 GiB. A conversation of 1 MB costs about a hundredth of that in common
-// templates.
+// value takes in memory, and Meter::step an expression or statement. So no input keeps a thread for more than
+// a few seconds or holds more than about 1 GiB. Common templates cost 10 to 30 units a byte of the
+// conversation.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,13 @@ struct Fault : std::runtime_error {
 
 constexpr size_t max_text_bytes = size_t{64} << 20;  // of one string and of the rendered prompt
 constexpr int max_value_depth = 256;                 // lists and mappings inside each other
-constexpr int max_levels = 2000;  // expressions, statements and macro calls inside each other
+constexpr int max_levels = 1500;  // expressions, statements and macro calls inside each other
 
 class Meter {
  public:
   static constexpr uint64_t limit = uint64_t{1} << 30;
+  static constexpr size_t step = 48;          // an expression or statement
+  static constexpr size_t value_bytes = 192;  // of a string besides its text
 
   void charge(size_t units) {
     used_ += units;
@@ -35,7 +37,6 @@ class Meter {
     if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
     charge(bytes + value_bytes);
   }
-  static constexpr size_t value_bytes = 192;  // of a string besides its text
 
  private:
   uint64_t used_ = 0;

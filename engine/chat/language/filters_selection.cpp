@@ -56,7 +56,7 @@ Value map(Render& render, const Value& value, Arguments& arguments) {
   rest.positional.erase(rest.positional.begin());
   for (const Value& item : iterate(value, render.meter)) {
     Render::Level level(render);
-    render.meter.charge(16);
+    render.meter.charge(Meter::step);
     Arguments given = rest;
     results.push_back(filter(render, item, given));
   }
@@ -80,7 +80,7 @@ Value select(Render& render, const Value& value, Arguments& arguments) {
   }
   std::vector<Value> chosen;
   for (const Value& item : iterate(value, render.meter)) {
-    render.meter.charge(16);
+    render.meter.charge(Meter::step);
     const Value subject = getter(render, item);
     Arguments given = rest;
     if ((test ? test(render, subject, given) : truth(subject)) == keep) chosen.push_back(item);

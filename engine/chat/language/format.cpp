@@ -44,11 +44,12 @@ std::string integer_digits(const Value& value, int base, bool upper_case) {
     return digits[0] == '-' ? digits.substr(1) : digits;
   }
   if (value.is(Kind::big_integer)) throw Fault("an integer is too large to be formatted in another base");
-  auto left = value.as_integer() < 0 ? 0 - static_cast<uint64_t>(value.as_integer())
-                                     : static_cast<uint64_t>(value.as_integer());
+  const std::string_view symbols = upper_case ? "0123456789ABCDEF" : "0123456789abcdef";
+  const int64_t number = value.as_integer();
+  uint64_t left = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
   std::string digits;
   do {
-    digits += (upper_case ? "0123456789ABCDEF" : "0123456789abcdef")[left % static_cast<unsigned>(base)];
+    digits += symbols[left % static_cast<unsigned>(base)];
     left /= static_cast<unsigned>(base);
   } while (left > 0);
   std::reverse(digits.begin(), digits.end());

@@ -24,7 +24,7 @@ void walk_all(const Body& body, const NameWalker& walker) {
 Flow run_body(const Body& body, Render& render, Scope& scope) {
   Render::Level level(render);
   for (const auto& statement : body) {
-    render.meter.charge(16);
+    render.meter.charge(Meter::step);
     render.line = statement->line;
     const Flow flow = statement->run(render, scope);
     if (flow != Flow::on) return flow;
@@ -168,7 +168,7 @@ void For::iterate(Render& render, Scope& scope, const Value& over, int depth) co
         loop_slot >= 0 ? render.make<Loop>(items, depth, recursive ? this : nullptr, &scope) : nullptr;
     Render::Entered entered(render, body_frame, scope);
     for (size_t i = 0; i < items.size(); ++i) {
-      render.meter.charge(32);
+      render.meter.charge(Meter::step);
       if (i > 0) render.fill(body_frame, *entered);
       if (loop) {
         loop->next();
