@@ -123,7 +123,7 @@ TEST_CASE("calls of functions are JSON lines") {
   CHECK(chat_of(call).tools == std::vector<std::string>{R"({"type":"function","n":123456789012345678901})"});
 }
 
-TEST_CASE("--json prints the daemon's final reply") {
+TEST_CASE("with --json the program prints the daemon's final reply") {
   Final final = final_of("stop");
   final.whole = Whole{"text", "", {}};
   const auto [run, call] = ask_with(final_reply(final), {"--json", "x"});
