@@ -66,6 +66,7 @@ class Checker {
 
   void value(int depth) {
     if (at_ >= text_.size()) fail("the text ends early");
+    if (++values_ > most_values) fail("more than " + std::to_string(most_values) + " values");
     switch (text_[at_]) {
       case '{': members(depth + 1); return;
       case '[': elements(depth + 1); return;
@@ -124,6 +125,8 @@ class Checker {
         escape();
       } else if (c < 0x20) {
         fail("a control character inside a string");
+      } else if (c < 0x80) {
+        ++at_;
       } else if (const size_t length = utf8_length(text_.substr(at_, 4)); length > 0) {
         at_ += length;
       } else {
@@ -172,14 +175,19 @@ class Checker {
   std::string_view text_;
   int most_depth_;
   size_t at_ = 0;
+  int values_ = 0;
 };
 
 // The functions below walk text that has been checked.
 
+// A quote ends the string unless an odd number of backslashes is before it.
 size_t skip_string(std::string_view text, size_t at) {
-  for (++at; text[at] != '"'; ++at)
-    if (text[at] == '\\') ++at;
-  return at + 1;
+  while (true) {
+    at = text.find('"', at + 1);
+    size_t slashes = 0;
+    while (text[at - 1 - slashes] == '\\') ++slashes;
+    if (slashes % 2 == 0) return at + 1;
+  }
 }
 
 size_t skip_value(std::string_view text, size_t at) {

@@ -15,6 +15,8 @@
 
 namespace lockstep::ipc {
 
+inline constexpr int most_values = 200'000;  // in one text; bounds what reading it can take up
+
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,7 +26,7 @@ class JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
 
   // The one value that `text` is. Throws JsonError (what is wrong, at which byte) for anything that is not
-  // JSON in UTF-8, a lone surrogate escape, and nesting deeper than most_depth.
+  // JSON in UTF-8, a lone surrogate escape, nesting deeper than most_depth, and more than most_values values.
   static JsonValue parse(std::string_view text, int most_depth);
 
   Kind kind() const;

@@ -158,6 +158,16 @@ TEST_CASE("F16 nesting has a limit, and beyond it nothing is walked") {
   CHECK_FALSE(accepted(objects));
 }
 
+TEST_CASE("the number of values has a limit") {
+  const auto array_of = [](int zeros) {
+    std::string text = "[0";
+    for (int i = 1; i < zeros; ++i) text += ",0";
+    return text + "]";
+  };
+  CHECK(accepted(array_of(most_values - 1)));
+  CHECK_FALSE(accepted(array_of(most_values)));
+}
+
 TEST_CASE("values are given back as they were written") {
   const auto root = JsonValue::parse(
       R"( {"b" : 123456789012345678901234567890 , "a":[1.50, "x\n\"\u00e9\ud83d\ude00\\"], "":{},"n":-7} )",
