@@ -1,0 +1,90 @@
+#include "daemon/bridge.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "daemon/limits.h"
+
+namespace lockstep::daemon {
+namespace {
+
+namespace asio = boost::asio;
+
+// Roughly what a delta takes until its client has it.
+std::size_t size_of(const engine::Delta& delta) {
+  std::size_t bytes = sizeof(Event) + delta.reasoning.size() + delta.content.size();
+  for (const auto& call : delta.calls) bytes += sizeof call + call.name.size() + call.arguments.size();
+  for (const auto& token : delta.logprobs) bytes += sizeof token + token.top.size() * sizeof(token.top[0]);
+  return bytes;
+}
+
+}  // namespace
+
+Bridge::Bridge(asio::any_io_executor io) : io_(std::move(io)), timer_(io_) {}
+
+std::vector<Event> Bridge::take() {
+  const std::lock_guard lock(mutex_);
+  bytes_ = 0;
+  return std::exchange(events_, {});
+}
+
+asio::awaitable<void> Bridge::wait(std::chrono::milliseconds most) {
+  // A wake-up that was posted meanwhile runs after this has begun to wait: both belong to the I/O thread.
+  timer_.expires_after(most);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!events_.empty()) co_return;
+  }
+  boost::system::error_code cancelled;
+  co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+}
+
+void Bridge::end_with(engine::RequestError error) {
+  push(std::move(error), 0);
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+void Bridge::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  events_.clear();
+}
+
+void Bridge::progress(int read, int total) { push(Progress{read, total}, sizeof(Event)); }
+void Bridge::done(engine::Reply&& reply) { push(std::move(reply), 0); }
+void Bridge::failed(const engine::RequestError& error) { push(error, 0); }
+void Bridge::delta(engine::Delta&& delta) {
+  const std::size_t bytes = size_of(delta);
+  push(std::move(delta), bytes);
+}
+
+void Bridge::push(Event&& event, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  if (bytes_ + bytes > limits::bridge_bytes) {
+    closed_ = true;
+    wake(&Bridge::overflow);
+    return;
+  }
+  const bool replaces = std::holds_alternative<Progress>(event) && !events_.empty() &&
+                        std::holds_alternative<Progress>(events_.back());
+  if (replaces) {
+    events_.back() = std::move(event);
+    return;
+  }
+  bytes_ += bytes;
+  events_.push_back(std::move(event));
+  if (events_.size() == 1) wake(&Bridge::stop_waiting);
+}
+
+void Bridge::wake(void (Bridge::*what)()) {
+  asio::post(io_, [self = shared_from_this(), what] { (self.get()->*what)(); });
+}
+
+void Bridge::overflow() {
+  if (on_overflow_) on_overflow_();
+}
+
+}  // namespace lockstep::daemon

@@ -1,0 +1,32 @@
+// Answers POST /v1/chat/completions over a connection. I/O thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+
+#include "daemon/http/response.h"
+#include "daemon/peer.h"
+#include "daemon/service.h"
+
+namespace lockstep::daemon::http {
+
+// A connection as the chat handler needs it.
+class ReplyChannel : public Peer {
+ public:
+  // Returns when the kernel has the bytes. Throws boost::system::system_error.
+  virtual boost::asio::awaitable<void> write(std::string bytes) = 0;
+  virtual Framing& framing() = 0;
+  virtual void stream_begun() = 0;  // a stream's header is going out
+};
+
+struct ChatOutcome {
+  std::optional<Response> response;  // missing: a stream was sent
+  std::string notes;                 // for the log: counts and times
+};
+
+// Throws ApiError before the first byte is out, PeerGone when nobody is there to be answered.
+boost::asio::awaitable<ChatOutcome> serve_chat(Service& service, ReplyChannel& channel, Ticket ticket,
+                                               std::string body);
+
+}  // namespace lockstep::daemon::http

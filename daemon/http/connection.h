@@ -1,0 +1,75 @@
+// One HTTP connection: reads requests in turn, answers each before it reads the next. I/O thread.
+//
+// A request that is refused before its body was read has its body drained if it is short; else the
+// connection is closed with "Connection: close". So the next request is never mistaken for a body.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/http/chat.h"
+#include "daemon/http/response.h"
+#include "daemon/http/server.h"
+
+namespace lockstep::daemon::http {
+
+class Connection : public ReplyChannel {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+
+  Connection(Server& server, Service& service, Socket socket, bool tcp);
+  ~Connection() override;
+
+  static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
+  // No further request after the one in work; closes at once if there is none.
+  void finish();
+
+  PeerState look() override;
+  boost::asio::awaitable<void> probe() override;
+  void hang_up() override;
+  boost::asio::awaitable<void> write(std::string bytes) override;
+  Framing& framing() override { return framing_; }
+  void stream_begun() override { streaming_ = true; }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  template <typename T>
+  using awaitable = boost::asio::awaitable<T>;
+
+  awaitable<void> serve_requests();
+  awaitable<bool> wait_for_request();
+  awaitable<bool> read_header();
+  awaitable<void> serve_request();
+  awaitable<std::optional<Response>> answer();
+  awaitable<void> read_body();
+  awaitable<void> drain_body();
+  awaitable<void> linger();
+  bool body_can_be_drained();
+  bool expects_continue() const;
+  void log_request(int status) const;
+
+  Server& server_;
+  Service& service_;
+  boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
+  const bool tcp_;
+  const std::string peer_;
+  boost::beast::flat_buffer buffer_;
+
+  std::optional<Parser> parser_;  // of the request in work
+  Framing framing_;
+  std::chrono::steady_clock::time_point begun_;
+  bool idle_ = false;       // between two requests
+  bool finishing_ = false;  // no further request
+  bool streaming_ = false;  // the header of a stream is out
+  std::string notes_;       // on the request, for its log line
+};
+
+}  // namespace lockstep::daemon::http

@@ -1,0 +1,49 @@
+// Every limit on what a client, a configuration or a peer can cause.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockstep::daemon::limits {
+
+using namespace std::chrono_literals;
+
+// Connections and HTTP
+inline constexpr int connections = 512;                  // open at once, over all listeners
+inline constexpr std::size_t header_bytes = 16u << 10;   // request line and header fields
+inline constexpr std::size_t body_bytes = 16u << 20;     // one request's body
+inline constexpr std::size_t bodies_bytes = 128u << 20;  // bodies of all requests in flight
+inline constexpr std::size_t drained_bytes = 1u << 20;  // of a refused request's body, to keep the connection
+inline constexpr std::chrono::seconds idle = 120s;      // a connection between two requests
+inline constexpr std::chrono::seconds header_read =
+    10s;  // from the first byte of a request to its header's end
+inline constexpr std::chrono::seconds body_read = 60s;  // a whole body
+inline constexpr std::chrono::seconds write = 30s;      // one write that makes no end
+inline constexpr std::chrono::seconds linger = 2s;      // waiting for a refused client to hang up
+inline constexpr std::chrono::milliseconds peer_check =
+    50ms;  // how often a waiting request looks for its client
+inline constexpr std::chrono::seconds half_closed_probe = 2s;  // how often one that stopped writing is probed
+inline constexpr int socket_path_bytes = 107;                  // of a Unix socket (unix(7))
+
+// Requests
+inline constexpr int preparing = 16;  // requests beyond lanes + queue: being read or prepared
+inline constexpr std::size_t bridge_bytes = 1u << 20;  // of a reply its client has not taken yet
+inline constexpr int prepare_threads = 2;              // templates and tokenizing
+
+// JSON
+inline constexpr std::size_t json_depth = 64;
+inline constexpr std::size_t json_values = 200'000;
+inline constexpr std::size_t json_key_bytes = 1024;
+
+// Chat
+inline constexpr std::size_t tools = 128;
+inline constexpr std::size_t tool_name_bytes = 64;
+inline constexpr std::size_t stops = 16;
+inline constexpr std::size_t stop_bytes = 256;
+inline constexpr int top_logprobs = 20;
+
+// Configuration
+inline constexpr std::size_t configuration_bytes = 1u << 20;  // one file
+
+}  // namespace lockstep::daemon::limits

@@ -1,0 +1,21 @@
+// The parts of a request that become the conversation. Each throws ApiError (400) naming the place, such as
+// "messages[2].content[0].type".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/json/value.h"
+#include "engine/chat/conversation.h"
+
+namespace lockstep::daemon::openai {
+
+std::vector<engine::Message> read_messages(const json::Value& value);
+
+// JSON text of each tool, keys in their order and numbers with their digits.
+std::vector<std::string> read_tools(const json::Value& value);
+
+// chat_template_kwargs: enable_thinking sets `thinking`, the rest becomes `template_arguments`.
+void read_template_arguments(const json::Value& value, engine::Conversation& conversation);
+
+}  // namespace lockstep::daemon::openai

@@ -1,0 +1,72 @@
+#include "daemon/service.h"
+
+#include "daemon/exchange.h"
+#include "daemon/limits.h"
+#include "daemon/openai/error.h"
+
+namespace lockstep::daemon {
+
+Ticket::Ticket(Service& service, std::size_t bytes) : service_(&service), bytes_(bytes) {
+  ++service.requests_;
+  service.bodies_ += bytes;
+}
+
+Ticket::Ticket(Ticket&& other) noexcept
+    : service_(std::exchange(other.service_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Ticket& Ticket::operator=(Ticket&& other) noexcept {
+  std::swap(service_, other.service_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Ticket::~Ticket() {
+  if (!service_) return;
+  --service_->requests_;
+  service_->bodies_ -= bytes_;
+}
+
+void Ticket::resize(std::size_t bytes) {
+  service_->bodies_ = service_->bodies_ - bytes_ + bytes;
+  bytes_ = bytes;
+}
+
+Service::Service(boost::asio::any_io_executor io, const Configuration& configuration)
+    : io_(std::move(io)), configuration_(configuration), pool_(limits::prepare_threads) {}
+
+Service::~Service() { pool_.join(); }
+
+void Service::engine_ready(std::unique_ptr<engine::Engine> engine) {
+  engine_ = std::move(engine);
+  default_sampling_ = with_defaults(engine_->default_sampling(), configuration_.sampling);
+  if (state_ == State::loading) state_ = State::ready;
+}
+
+Ticket Service::admit(std::size_t body_bytes) {
+  if (state_ == State::loading) throw openai::unavailable("the model is being loaded", "model_loading", 2);
+  if (state_ == State::stopping) throw openai::unavailable("the server is shutting down", "shutting_down", 5);
+  const int most = configuration_.engine.lanes + configuration_.engine.queue + limits::preparing;
+  if (requests_ >= most)
+    throw openai::too_many("too many requests: " + std::to_string(requests_) + " are in work", "queue_full");
+  if (bodies_ + body_bytes > limits::bodies_bytes)
+    throw openai::too_many("too many large requests are being read", "queue_full");
+  return {*this, body_bytes};
+}
+
+void Service::check_model(const std::string& name) const {
+  const std::string& served = engine_->model().name;
+  if (name.empty() || name == "default" || name == served) return;
+  throw openai::ApiError(404, "invalid_request_error",
+                         "the model '" + name + "' is not served here; '" + served + "' (or 'default') is",
+                         "model", "model_not_found");
+}
+
+void Service::end_exchanges(const std::string& why) {
+  for (Exchange* exchange : exchanges_) exchange->end(why);
+}
+
+void Service::abandon_exchanges() {
+  for (Exchange* exchange : exchanges_) exchange->abandon();
+}
+
+}  // namespace lockstep::daemon

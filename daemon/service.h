@@ -1,0 +1,82 @@
+// What every way into the daemon shares: the engine once it is there, admission, the pool that prepares
+// prompts, and the list of running exchanges. Belongs to the I/O thread, except where said.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "daemon/configuration.h"
+#include "engine/engine.h"
+
+namespace lockstep::daemon {
+
+class Exchange;
+class Service;
+
+// A place among the requests in flight, and room for its body. Gives both back when it goes.
+class Ticket {
+ public:
+  Ticket() = default;
+  Ticket(Service& service, std::size_t bytes);
+  Ticket(Ticket&& other) noexcept;
+  Ticket& operator=(Ticket&& other) noexcept;
+  ~Ticket();
+  void resize(std::size_t bytes);  // once the body's true size is known
+
+ private:
+  Service* service_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class Service {
+ public:
+  enum class State { loading, ready, stopping };
+
+  Service(boost::asio::any_io_executor io, const Configuration& configuration);
+  ~Service();
+
+  State state() const { return state_; }
+  const Configuration& configuration() const { return configuration_; }
+  boost::asio::any_io_executor io() const { return io_; }
+  boost::asio::thread_pool& pool() { return pool_; }
+
+  void engine_ready(std::unique_ptr<engine::Engine> engine);
+  bool has_engine() const { return engine_ != nullptr; }
+  engine::Engine& engine() const { return *engine_; }  // any thread, once it is there
+  const engine::Sampling& default_sampling() const { return default_sampling_; }
+
+  // A place for a request with a body of so many bytes. Throws ApiError: 503 while loading or stopping, 429
+  // when there are too many.
+  Ticket admit(std::size_t body_bytes);
+  // Throws ApiError (404) unless `name` is the served model's, "default" or empty.
+  void check_model(const std::string& name) const;
+
+  int requests() const { return requests_; }
+  const std::set<Exchange*>& exchanges() const { return exchanges_; }
+  void refuse_new() { state_ = State::stopping; }
+  // Ends what is still running with an error that says why.
+  void end_exchanges(const std::string& why);
+  // Cuts every exchange off from the engine, before the executor goes.
+  void abandon_exchanges();
+
+ private:
+  friend class Ticket;
+  friend class Exchange;
+
+  boost::asio::any_io_executor io_;
+  const Configuration& configuration_;
+  std::unique_ptr<engine::Engine> engine_;
+  engine::Sampling default_sampling_;
+  State state_ = State::loading;
+  int requests_ = 0;
+  std::size_t bodies_ = 0;
+  std::set<Exchange*> exchanges_;
+  boost::asio::thread_pool pool_;
+};
+
+}  // namespace lockstep::daemon
