@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdio>
 #include <ctime>
 #include <random>
 
@@ -75,6 +76,7 @@ asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read)
   };
   Prepared prepared = co_await on_pool(service.pool(), std::move(work));
   request_ = std::move(prepared.request);
+  prompt_tokens_ = static_cast<int>(prepared.prompt.tokens.size());
   if (!ended_.empty()) throw shutting_down();
   if (peer_.look() == PeerState::gone) throw PeerGone("the client left before its request was queued");
   try {
@@ -137,6 +139,15 @@ void Exchange::abandon() {
 
 void Exchange::cancel() {
   if (job_) service_.engine().cancel(*std::exchange(job_, std::nullopt));
+}
+
+std::string notes_on(const engine::Reply& reply) {
+  char text[200];
+  std::snprintf(
+      text, sizeof text, "prompt=%d cached=%d reply=%zu queue=%.3fs read=%.3fs decode=%.3fs finish=%s",
+      reply.prompt_tokens, reply.cached_tokens, reply.tokens.size(), reply.queue_seconds,
+      reply.prompt_seconds, reply.decode_seconds, std::string(openai::finish_name(reply.finish)).c_str());
+  return text;
 }
 
 }  // namespace lockstep::daemon

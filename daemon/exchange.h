@@ -34,6 +34,7 @@ class Exchange {
 
   const openai::ChatRequest& request() const { return request_; }
   openai::ReplyHead head() const;
+  int prompt_tokens() const { return prompt_tokens_; }  // 0 before the prompt is prepared
 
   // From outside: end with an error, or lose the job without a word.
   void end(const std::string& why);
@@ -50,6 +51,7 @@ class Exchange {
   Ticket ticket_;
   openai::ChatRequest request_;
   std::shared_ptr<Bridge> bridge_;
+  int prompt_tokens_ = 0;
   std::optional<engine::JobId> job_;  // while it runs
   std::string ended_;                 // why, if end() was called
   bool too_slow_ = false;
@@ -58,5 +60,8 @@ class Exchange {
   int64_t created_;
   std::chrono::steady_clock::time_point last_look_, last_probe_;
 };
+
+// Counts and times of a reply, for the log.
+std::string notes_on(const engine::Reply& reply);
 
 }  // namespace lockstep::daemon

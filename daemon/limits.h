@@ -28,8 +28,9 @@ inline constexpr int socket_path_bytes = 107;                  // of a Unix sock
 
 // Requests
 inline constexpr int preparing = 16;  // requests beyond lanes + queue: being read or prepared
-inline constexpr std::size_t bridge_bytes = 1u << 20;  // of a reply its client has not taken yet
-inline constexpr int prepare_threads = 2;              // templates and tokenizing
+inline constexpr std::size_t bridge_bytes = 1u << 20;   // of a reply its client has not taken yet
+inline constexpr std::chrono::seconds last_words = 2s;  // for requests that a stop has cut short
+inline constexpr int prepare_threads = 2;               // templates and tokenizing
 
 // JSON
 inline constexpr std::size_t json_depth = 64;

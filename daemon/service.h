@@ -56,6 +56,7 @@ class Service {
   // Throws ApiError (404) unless `name` is the served model's, "default" or empty.
   void check_model(const std::string& name) const;
 
+  std::chrono::duration<double> uptime() const { return std::chrono::steady_clock::now() - begun_; }
   int requests() const { return requests_; }
   const std::set<Exchange*>& exchanges() const { return exchanges_; }
   void refuse_new() { state_ = State::stopping; }
@@ -73,6 +74,7 @@ class Service {
   std::unique_ptr<engine::Engine> engine_;
   engine::Sampling default_sampling_;
   State state_ = State::loading;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   int requests_ = 0;
   std::size_t bodies_ = 0;
   std::set<Exchange*> exchanges_;

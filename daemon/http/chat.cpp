@@ -1,22 +1,11 @@
 #include "daemon/http/chat.h"
 
-#include <cstdio>
-
 #include "daemon/exchange.h"
 
 namespace lockstep::daemon::http {
 namespace {
 
 namespace asio = boost::asio;
-
-std::string notes_on(const engine::Reply& reply) {
-  char text[200];
-  std::snprintf(
-      text, sizeof text, "prompt=%d cached=%d reply=%zu queue=%.3fs read=%.3fs decode=%.3fs finish=%s",
-      reply.prompt_tokens, reply.cached_tokens, reply.tokens.size(), reply.queue_seconds,
-      reply.prompt_seconds, reply.decode_seconds, std::string(openai::finish_name(reply.finish)).c_str());
-  return text;
-}
 
 asio::awaitable<ChatOutcome> send_whole(Exchange& exchange) {
   openai::WholeReply whole(exchange.head());
@@ -111,9 +100,9 @@ asio::awaitable<ChatOutcome> send_stream(Exchange& exchange, ReplyChannel& chann
 
 }  // namespace
 
-asio::awaitable<ChatOutcome> serve_chat(Service& service, ReplyChannel& channel, Ticket ticket,
+asio::awaitable<ChatOutcome> serve_chat(Service& service, Peer& peer, ReplyChannel& channel, Ticket ticket,
                                         std::string body) {
-  Exchange exchange(service, channel, std::move(ticket));
+  Exchange exchange(service, peer, std::move(ticket));
   auto read = [text = std::move(body), &service] {
     return openai::parse_chat_request(text, service.default_sampling());
   };

@@ -12,8 +12,9 @@
 namespace lockstep::daemon::http {
 
 // A connection as the chat handler needs it.
-class ReplyChannel : public Peer {
+class ReplyChannel {
  public:
+  virtual ~ReplyChannel() = default;
   // Returns when the kernel has the bytes. Throws boost::system::system_error.
   virtual boost::asio::awaitable<void> write(std::string bytes) = 0;
   virtual Framing& framing() = 0;
@@ -26,7 +27,7 @@ struct ChatOutcome {
 };
 
 // Throws ApiError before the first byte is out, PeerGone when nobody is there to be answered.
-boost::asio::awaitable<ChatOutcome> serve_chat(Service& service, ReplyChannel& channel, Ticket ticket,
-                                               std::string body);
+boost::asio::awaitable<ChatOutcome> serve_chat(Service& service, Peer& peer, ReplyChannel& channel,
+                                               Ticket ticket, std::string body);
 
 }  // namespace lockstep::daemon::http

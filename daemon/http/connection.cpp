@@ -1,5 +1,9 @@
 #include "daemon/http/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -42,15 +46,16 @@ std::optional<openai::ApiError> refusal_of(const error_code& failed) {
 }  // namespace
 
 Connection::Connection(Server& server, Service& service, Socket socket, bool tcp)
-    : server_(server),
+    : ServedConnection(server),
       service_(service),
       stream_(std::move(socket)),
       tcp_(tcp),
       peer_(describe_peer(stream_.socket().native_handle())) {
-  server_.connections_.insert(this);
+  const int on = 1;
+  if (tcp) setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-Connection::~Connection() { server_.connections_.erase(this); }
+Connection::~Connection() = default;
 
 asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
   try {
@@ -159,7 +164,7 @@ asio::awaitable<std::optional<Response>> Connection::answer() {
   co_await read_body();
   ticket.resize(request.body().size());
   ChatOutcome outcome =
-      co_await serve_chat(service_, *this, std::move(ticket), std::move(parser_->get().body()));
+      co_await serve_chat(service_, *this, *this, std::move(ticket), std::move(parser_->get().body()));
   notes_ = std::move(outcome.notes);
   co_return std::move(outcome.response);
 }
@@ -248,6 +253,14 @@ void Connection::log_request(int status) const {
   line += " " + std::string(request.target().substr(0, 200)) + numbers + peer_;
   if (!notes_.empty()) line += " " + notes_;
   log_info(line);
+}
+
+std::string too_many_connections() {
+  Framing framing;
+  framing.keep_alive = false;
+  const openai::ApiError error =
+      openai::unavailable("too many connections are open", "too_many_connections", 1);
+  return to_bytes(error_response(error), framing);
 }
 
 }  // namespace lockstep::daemon::http

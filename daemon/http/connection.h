@@ -17,21 +17,19 @@
 
 #include "daemon/http/chat.h"
 #include "daemon/http/response.h"
-#include "daemon/http/server.h"
+#include "daemon/server.h"
+#include "daemon/service.h"
 
 namespace lockstep::daemon::http {
 
-class Connection : public ReplyChannel {
+class Connection : public ServedConnection, public ReplyChannel {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
-
   Connection(Server& server, Service& service, Socket socket, bool tcp);
   ~Connection() override;
 
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
-  // No further request after the one in work; closes at once if there is none.
-  void finish();
 
+  void finish() override;
   PeerState look() override;
   boost::asio::awaitable<void> probe() override;
   void hang_up() override;
@@ -56,7 +54,6 @@ class Connection : public ReplyChannel {
   bool expects_continue() const;
   void log_request(int status) const;
 
-  Server& server_;
   Service& service_;
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
   const bool tcp_;
@@ -71,5 +68,8 @@ class Connection : public ReplyChannel {
   bool streaming_ = false;  // the header of a stream is out
   std::string notes_;       // on the request, for its log line
 };
+
+// What a connection beyond the limit gets.
+std::string too_many_connections();
 
 }  // namespace lockstep::daemon::http

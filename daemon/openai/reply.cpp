@@ -42,11 +42,6 @@ json::Value logprobs_json(bool wanted, json::Array content) {
   return json::Object{{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-std::string call_id(const ReplyHead& head, std::size_t index) {
-  const std::size_t dash = head.id.find('-');
-  return "call_" + head.id.substr(dash + 1) + "_" + std::to_string(index);
-}
-
 json::Array one(json::Value value) {
   json::Array out;
   out.push_back(std::move(value));
@@ -65,6 +60,11 @@ std::string system_fingerprint(const ReplyHead& head) {
 }
 
 }  // namespace
+
+std::string call_id(const ReplyHead& head, std::size_t index) {
+  const std::size_t dash = head.id.find('-');
+  return "call_" + head.id.substr(dash + 1) + "_" + std::to_string(index);
+}
 
 std::string_view finish_name(engine::Finish finish) {
   switch (finish) {

@@ -28,6 +28,9 @@ json::Value usage_json(const engine::Reply& reply);
 // counts and timings.
 json::Value lockstep_json(const ReplyHead& head, const engine::Reply& reply);
 
+// The id of the reply's call of this index.
+std::string call_id(const ReplyHead& head, std::size_t index);
+
 std::string_view finish_name(engine::Finish finish);
 
 // Collects a reply that is sent whole.

@@ -1,0 +1,76 @@
+#include "daemon/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+#include <iostream>
+
+namespace lockstep::daemon {
+namespace {
+
+// Options that set the configuration key of the same name.
+struct Override {
+  const char* option;
+  const char* key;
+  const char* kind;
+  const char* help;
+};
+constexpr std::array overrides{
+    Override{"--model", "model", "DIR", "directory of the checkpoint"},
+    Override{"--device", "device", "NAME", "what computes, or auto"},
+    Override{"--threads", "threads", "N", "CPU threads that compute"},
+    Override{"--listen", "listen", "ADDRESS:PORT", "loopback address of HTTP, or none"},
+    Override{"--socket-dir", "socket_dir", "DIR", "directory of the Unix sockets"},
+};
+
+// Paths on the command line are relative to where it was typed.
+std::string in_full(const Override& which, const std::string& value) {
+  const bool path = std::string_view(which.kind) == "DIR";
+  return path && !value.empty() ? std::filesystem::absolute(value).string() : value;
+}
+
+}  // namespace
+
+CommandLine read_command_line(int argc, const char* const* argv) {
+  CommandLine command;
+  CLI::App app("Serves a language model on this machine: HTTP for OpenAI clients, and a local protocol.",
+               "lockstepd");
+  const Places places = default_places();
+  std::string file;
+  bool check = false;
+  std::array<std::string, overrides.size()> values;
+  CLI::Option* config =
+      app.add_option("--config", file, "configuration file; default " + places.configuration.string())
+          ->type_name("FILE");
+  app.add_flag("--check-config", check, "check the configuration, print it and exit");
+  app.set_version_flag("--version", LOCKSTEP_VERSION);
+  std::array<CLI::Option*, overrides.size()> options;
+  for (std::size_t i = 0; i < overrides.size(); ++i)
+    options[i] =
+        app.add_option(overrides[i].option, values[i], overrides[i].help)->type_name(overrides[i].kind);
+  CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before it");
+  bench->require_subcommand(1);
+  CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
+  CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    command.status = app.exit(error) == 0 ? ExitStatus::success : ExitStatus::usage;
+    return command;
+  }
+  command.configuration =
+      read_configuration(config->count() > 0 ? std::filesystem::absolute(file) : places.configuration,
+                         config->count() > 0, places);
+  for (std::size_t i = 0; i < overrides.size(); ++i)
+    if (options[i]->count() > 0)
+      set_key(command.configuration, overrides[i].key, in_full(overrides[i], values[i]));
+  using Action = CommandLine::Action;
+  command.action = kernels->parsed() ? Action::bench_kernels
+                   : model->parsed() ? Action::bench_model
+                   : check           ? Action::check_config
+                                     : Action::serve;
+  return command;
+}
+
+}  // namespace lockstep::daemon

@@ -1,0 +1,21 @@
+// The command line of lockstepd(8).
+#pragma once
+
+#include <iosfwd>
+
+#include "daemon/configuration.h"
+#include "daemon/exit_status.h"
+
+namespace lockstep::daemon {
+
+struct CommandLine {
+  // none: all is said already (--help, --version, a mistake), `status` tells which.
+  enum class Action { none, serve, check_config, bench_kernels, bench_model } action = Action::none;
+  ExitStatus status = ExitStatus::success;
+  Configuration configuration;  // of the files, with what the command line sets
+};
+
+// Prints help and mistakes itself. Throws StartFailure (usage, configuration).
+CommandLine read_command_line(int argc, const char* const* argv);
+
+}  // namespace lockstep::daemon

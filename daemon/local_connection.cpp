@@ -1,0 +1,155 @@
+#include "daemon/local_connection.h"
+
+#include <array>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "daemon/exchange.h"
+#include "daemon/limits.h"
+#include "daemon/local_messages.h"
+#include "daemon/log.h"
+
+namespace lockstep::daemon {
+namespace {
+
+namespace asio = boost::asio;
+
+// The bytes of a chat's replies that `event` makes; empty: none.
+std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const openai::ReplyHead& head) {
+  if (const auto* progress = std::get_if<Progress>(&event))
+    return more ? ipc::progress_reply({progress->read, progress->total}) : std::string();
+  if (auto* delta = std::get_if<engine::Delta>(&event)) {
+    const bool visible = !delta->content.empty() || !delta->reasoning.empty() || !delta->calls.empty();
+    if (more && visible) return ipc::delta_reply(to_local(std::move(*delta)));
+    if (!more) whole.add(std::move(*delta));
+    return {};
+  }
+  ipc::Final final = to_local(head, std::get<engine::Reply>(event));
+  if (!more) final.whole = whole.take(head);
+  return ipc::final_reply(final);
+}
+
+}  // namespace
+
+LocalConnection::LocalConnection(Server& server, Service& service, Socket socket)
+    : ServedConnection(server),
+      service_(service),
+      stream_(std::move(socket)),
+      peer_(describe_peer(stream_.socket().native_handle())) {}
+
+asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self) {
+  try {
+    co_await self->serve_calls();
+  } catch (const ipc::ProtocolError& error) {
+    log_info("local call refused " + self->peer_ + " " + error.what());
+  } catch (const PeerGone& gone) {
+    log_info("local Chat cancelled " + self->peer_ + " " + gone.what());
+  } catch (const boost::system::system_error& failed) {
+    log_info("local connection broke " + self->peer_ + " " + failed.code().message());
+  }
+  self->hang_up();
+}
+
+asio::awaitable<void> LocalConnection::serve_calls() {
+  while (!finishing_) {
+    const std::optional<std::string> message = frames_.next();
+    if (!message) {
+      if (!co_await read()) co_return;
+      continue;
+    }
+    const auto call = ipc::read_call(*message, LOCKSTEP_VERSION);
+    if (const auto* answered = std::get_if<ipc::Answer>(&call)) {
+      if (!answered->bytes.empty()) co_await write(answered->bytes);
+    } else {
+      co_await answer(std::get<ipc::Call>(call));
+    }
+  }
+}
+
+// False: the client has no more to say.
+asio::awaitable<bool> LocalConnection::read() {
+  std::array<char, 16384> bytes;
+  boost::system::error_code failed;
+  idle_ = true;
+  stream_.expires_after(limits::idle);
+  const auto space = asio::buffer(bytes);
+  const std::size_t count =
+      co_await stream_.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
+  idle_ = false;
+  if (failed) co_return false;
+  frames_.push({bytes.data(), count});
+  co_return true;
+}
+
+asio::awaitable<void> LocalConnection::answer(const ipc::Call& call) {
+  if (const auto* chat = std::get_if<ipc::Chat>(&call.what)) {
+    co_await answer_chat(*chat, call.more);
+  } else if (std::holds_alternative<ipc::ModelsQuery>(call.what)) {
+    co_await write(ipc::models_reply(local_models(service_)));
+  } else {
+    co_await write(ipc::status_reply(local_status(service_)));
+  }
+}
+
+asio::awaitable<void> LocalConnection::answer_chat(const ipc::Chat& chat, bool more) {
+  std::optional<ipc::Error> refusal;
+  try {
+    // The message is held already: what it takes is bounded by the connections.
+    Exchange exchange(service_, *this, service_.admit(0));
+    try {
+      const std::string notes = co_await run_chat(exchange, chat, more);
+      log_info("local Chat " + peer_ + " " + notes);
+    } catch (const openai::ApiError& error) {
+      refusal = to_local(error);
+      refusal->given = exchange.prompt_tokens();
+      refusal->limit = service_.engine().model().context;
+    }
+  } catch (const openai::ApiError& error) {
+    refusal = to_local(error);
+  }
+  if (!refusal) co_return;
+  log_info("local Chat refused " + peer_ + " " + refusal->message);
+  co_await write(ipc::error_reply(*refusal));
+}
+
+asio::awaitable<std::string> LocalConnection::run_chat(Exchange& exchange, const ipc::Chat& chat, bool more) {
+  // `chat` outlives the work on the pool: the caller waits for it.
+  auto read = [&chat, &service = service_] {
+    return openai::read_chat_request(to_chat_body(chat), service.default_sampling());
+  };
+  co_await exchange.start(std::move(read));
+  const openai::ReplyHead head = exchange.head();
+  LocalWhole whole;
+  std::string notes;
+  while (notes.empty()) {
+    std::vector<Event> events = co_await exchange.next();
+    std::string out;
+    for (Event& event : events) {
+      if (const auto* reply = std::get_if<engine::Reply>(&event)) notes = notes_on(*reply);
+      out += reply_bytes(std::move(event), more, whole, head);
+    }
+    if (!out.empty()) co_await write(std::move(out));
+  }
+  co_return notes;
+}
+
+asio::awaitable<void> LocalConnection::write(std::string bytes) {
+  stream_.expires_after(limits::write);
+  co_await asio::async_write(stream_, asio::buffer(bytes), asio::use_awaitable);
+  stream_.expires_never();
+}
+
+void LocalConnection::finish() {
+  finishing_ = true;
+  if (idle_) hang_up();
+}
+
+PeerState LocalConnection::look() { return look_at_socket(stream_.socket().native_handle()); }
+
+// A Unix socket's kernel tells a client that has left from one that only stopped writing.
+asio::awaitable<void> LocalConnection::probe() { co_return; }
+
+void LocalConnection::hang_up() { stream_.close(); }
+
+}  // namespace lockstep::daemon
