@@ -156,7 +156,8 @@ asio::awaitable<void> App::watch_signals() {
 
 void App::begin_stop() {
   if (std::exchange(stopping_, true)) return;
-  asio::co_spawn(io_, stop(), asio::detached);
+  // Posted, because co_spawn() may begin at once: stop() cancels the wait that the caller is yet to begin.
+  asio::post(io_, [this] { asio::co_spawn(io_, stop(), asio::detached); });
 }
 
 // Afterwards nothing is left for the executor to do, and run() returns.

@@ -55,7 +55,8 @@ asio::awaitable<void> LocalConnection::serve_calls() {
   while (!finishing_) {
     const std::optional<std::string> message = frames_.next();
     if (!message) {
-      if (!co_await read()) co_return;
+      const bool more = co_await read();
+      if (!more) co_return;
       continue;
     }
     const auto call = ipc::read_call(*message, LOCKSTEP_VERSION);

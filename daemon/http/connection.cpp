@@ -71,8 +71,11 @@ asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
 }
 
 asio::awaitable<void> Connection::serve_requests() {
-  while (!finishing_ && co_await wait_for_request()) {
-    if (!co_await read_header()) co_return;
+  while (!finishing_) {
+    const bool another = co_await wait_for_request();
+    if (!another) co_return;
+    const bool whole = co_await read_header();
+    if (!whole) co_return;
     co_await serve_request();
     if (!framing_.keep_alive) {
       co_await linger();
