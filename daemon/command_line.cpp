@@ -48,10 +48,6 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   for (std::size_t i = 0; i < overrides.size(); ++i)
     options[i] =
         app.add_option(overrides[i].option, values[i], overrides[i].help)->type_name(overrides[i].kind);
-  CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before it");
-  bench->require_subcommand(1);
-  CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
-  CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
 
   try {
     app.parse(argc, argv);
@@ -66,10 +62,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
     if (options[i]->count() > 0)
       set_key(command.configuration, overrides[i].key, in_full(overrides[i], values[i]));
   using Action = CommandLine::Action;
-  command.action = kernels->parsed() ? Action::bench_kernels
-                   : model->parsed() ? Action::bench_model
-                   : check           ? Action::check_config
-                                     : Action::serve;
+  command.action = check ? Action::check_config : Action::serve;
   return command;
 }
 

@@ -1,0 +1,33 @@
+#include <exception>
+#include <iostream>
+
+#include "daemon/app.h"
+#include "daemon/command_line.h"
+#include "daemon/log.h"
+
+int main(int argc, char** argv) {
+  using namespace lockstep;
+  using namespace lockstep::daemon;
+  try {
+    const CommandLine command = read_command_line(argc, argv);
+    set_log_level(command.configuration.log_level);
+    switch (command.action) {
+      case CommandLine::Action::none: break;
+      case CommandLine::Action::serve: {
+        App app(command.configuration, engine::Engine::open);
+        return static_cast<int>(app.run());
+      }
+      case CommandLine::Action::check_config: print_configuration(command.configuration, std::cout); break;
+    }
+    return static_cast<int>(command.status);
+  } catch (const StartFailure& failure) {
+    log_error(failure.what());
+    return static_cast<int>(failure.status);
+  } catch (const engine::StartError& error) {
+    log_error(error.what());
+    return static_cast<int>(status_of(error.kind));
+  } catch (const std::exception& error) {
+    log_error(std::string("unexpected: ") + error.what());
+    return static_cast<int>(ExitStatus::failure);
+  }
+}
