@@ -74,8 +74,8 @@ void read_rope(const JsonObject& text, ModelConfig& model) {
   }
   const auto theta = number_of(text, rope, "rope_theta", 1, 1e12);
   const auto part = number_of(text, rope, "partial_rotary_factor", 0, 1);
-  if (!theta) refuse(text.name("rope_theta"), " is missing, in rope_parameters too");
-  if (!part) refuse(text.name("partial_rotary_factor"), " is missing, in rope_parameters too");
+  if (!theta) refuse_missing(text.name("rope_parameters") + ".rope_theta");
+  if (!part) refuse_missing(text.name("rope_parameters") + ".partial_rotary_factor");
   model.rope_theta = *theta;
   const double rotary = model.head_dim * *part;
   model.rotary_dim = static_cast<int>(std::lround(rotary));
@@ -89,7 +89,7 @@ void read_layers(const JsonObject& text, ModelConfig& model) {
   const auto types = text.find("layer_types");
   const auto interval = text.integer("full_attention_interval", 1, 1024);
   if (!types && !interval)
-    refuse(text.where(), " has neither \"layer_types\" nor \"full_attention_interval\"");
+    refuse(text.where(), " has neither layer_types nor full_attention_interval; copy or download it again");
   if (interval)
     for (int i = 0; i < count; i++)
       model.layers.push_back((i + 1) % *interval == 0 ? LayerKind::full_attention
@@ -109,7 +109,7 @@ void read_layers(const JsonObject& text, ModelConfig& model) {
   if (kinds.size() != static_cast<size_t>(count))
     refuse(text.name("layer_types"), " names ", kinds.size(), " layers, num_hidden_layers says ", count);
   if (interval && kinds != model.layers)
-    refuse(text.name("layer_types"), " and \"full_attention_interval\" disagree; keep the one that is right");
+    refuse(text.name("layer_types"), " and full_attention_interval disagree; keep the one that is right");
   model.layers = std::move(kinds);
 }
 
@@ -122,7 +122,7 @@ void read_shapes(const JsonObject& text, ModelConfig& model) {
   model.hidden = text.needed_integer("hidden_size", 1, 1 << 17);
   model.max_positions = text.needed_integer("max_position_embeddings", 1, 1 << 26);
   const auto eps = text.number("rms_norm_eps", 0, 1);
-  if (!eps) refuse(text.name("rms_norm_eps"), " is missing");
+  if (!eps) refuse_missing(text.name("rms_norm_eps"));
   model.norm_eps = static_cast<float>(*eps);
 
   model.query_heads = text.needed_integer("num_attention_heads", 1, 1024);
@@ -201,7 +201,7 @@ void read_generation(const std::filesystem::path& file, ModelConfig& model) {
 // "qwen3_5" for "qwen3_5" and "qwen3_5_text", likewise for experts.
 std::string family_of(const JsonObject& object) {
   auto type = object.string("model_type");
-  if (!type) refuse(object.name("model_type"), " is missing");
+  if (!type) refuse_missing(object.name("model_type"));
   std::string family = *type;
   if (family.ends_with("_text")) family.resize(family.size() - 5);
   if (family != "qwen3_5" && family != "qwen3_5_moe")
@@ -242,7 +242,8 @@ CheckpointConfig read_config(const std::filesystem::path& directory) {
   if (std::filesystem::symlink_status(generation, ignored).type() != std::filesystem::file_type::not_found)
     read_generation(generation, model);
   if (model.end_tokens.empty())
-    refuse(top.name("eos_token_id"), " is missing, in generation_config.json too: no reply would ever end");
+    refuse(top.name("eos_token_id"),
+           " is missing, in generation_config.json too; no reply would ever end without one");
 
   result.quantization = read_quantization(top);
   return result;

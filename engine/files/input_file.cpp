@@ -24,7 +24,7 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
     const int error = errno;
-    const char* remedy = error == ENOENT   ? ""
+    const char* remedy = error == ENOENT   ? "; copy or download the model again"
                          : error == EACCES ? "; let the daemon's user read it and enter its directories"
                          : error == EMFILE ? "; raise the limit of open files"
                                            : "";
@@ -33,7 +33,7 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    refuse(quoted(path_), " is not a regular file");
+    refuse(quoted(path_), " is not a file; copy or download the model again");
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }

@@ -1,6 +1,7 @@
 #include "engine/files/json.h"
 
 #include <algorithm>
+#include <new>
 
 #include "engine/files/refuse.h"
 
@@ -16,8 +17,9 @@ JsonDocument::JsonDocument(std::string text, std::string where, size_t depth)
   simdjson::error_code error = parser_.allocate(std::max(length, size_t{64}), depth);
   if (!error) error = parser_.parse(text_.data(), length, false).get(root_);
   if (error == simdjson::DEPTH_ERROR)
-    refuse(where_, " is nested deeper than ", depth, " levels; write it anew");
-  if (error) refuse(where_, " is not valid JSON (", simdjson::error_message(error), "); write it anew");
+    refuse(where_, " is nested deeper than ", depth, " levels; copy or download it again");
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error) refuse(where_, " is not valid JSON; copy or download it again");
 }
 
 std::string kind(dom::element value) {
@@ -38,11 +40,17 @@ JsonObject::JsonObject(Value value, std::string where) : where_(std::move(where)
   std::stable_sort(fields_.begin(), fields_.end(), by_key);
   for (size_t i = 1; i < fields_.size(); i++)
     if (fields_[i].first == fields_[i - 1].first)
-      refuse(name(fields_[i].first), " is there twice, once as ", kind(fields_[i - 1].second),
-             " and once as ", kind(fields_[i].second), "; keep one");
+      refuse(name(fields_[i].first), " is there twice, as ", kind(fields_[i - 1].second), " and as ",
+             kind(fields_[i].second), "; keep one");
 }
 
-std::string JsonObject::name(std::string_view key) const { return where_ + ": " + quoted(key); }
+std::string JsonObject::name(std::string_view key) const {
+  const bool plain = std::all_of(key.begin(), key.end(), [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+  const bool top = where_.ends_with('"');  // a file's or a tensor's name, not a key
+  return where_ + (top ? ": " : ".") + (plain && !key.empty() ? std::string(key) : quoted(key));
+}
 
 std::optional<JsonObject::Value> JsonObject::find(std::string_view key) const {
   const auto at = std::lower_bound(fields_.begin(), fields_.end(), key,
@@ -93,7 +101,7 @@ std::optional<JsonObject> JsonObject::object(std::string_view key) const {
 
 int JsonObject::needed_integer(std::string_view key, int64_t least, int64_t most) const {
   const auto value = integer(key, least, most);
-  if (!value) refuse(name(key), " is missing");
+  if (!value) refuse_missing(name(key));
   return static_cast<int>(*value);
 }
 

@@ -20,8 +20,8 @@ void check_mode(const JsonObject& object) {
 CodeFormat read_format(const JsonObject& object, std::optional<CodeFormat> standard) {
   check_mode(object);
   const auto bits = object.integer("bits", 2, 8), group = object.integer("group_size", 1, 1 << 20);
-  if (!bits && !standard) refuse(object.name("bits"), " is missing");
-  if (!group && !standard) refuse(object.name("group_size"), " is missing");
+  if (!bits && !standard) refuse_missing(object.name("bits"));
+  if (!group && !standard) refuse_missing(object.name("group_size"));
   const CodeFormat format{bits ? static_cast<int>(*bits) : standard->bits,
                           group ? static_cast<int>(*group) : standard->group};
   if (format.bits == 7) refuse(object.name("bits"), " is 7; codes of 2, 3, 4, 5, 6 and 8 bits are supported");
@@ -72,7 +72,7 @@ Quantization read_quantization(const JsonObject& config) {
   if (!first && !second) return {};
   const Quantization result = read_one(first ? *first : *second);
   if (first && second && read_one(*second) != result)
-    refuse(config.name("quantization"), " and \"quantization_config\" differ; keep the one that is right");
+    refuse(config.name("quantization"), " and quantization_config differ; keep the one that is right");
   return result;
 }
 

@@ -40,4 +40,9 @@ template <typename... Pieces>
   throw CheckpointError(text.str());
 }
 
+// For a setting that the computation needs and that has no default.
+[[noreturn]] inline void refuse_missing(std::string_view setting) {
+  refuse(setting, " is missing; copy or download the model's configuration again");
+}
+
 }  // namespace lockstep::engine

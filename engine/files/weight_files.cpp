@@ -37,7 +37,7 @@ WeightMap read_index(const fs::path& path) {
   const JsonDocument document(read_text(path, most_index_bytes), quoted(path), 8);
   const JsonObject top(document.root(), document.where());
   const auto entries = top.object("weight_map");
-  if (!entries) refuse(top.name("weight_map"), " is missing");
+  if (!entries) refuse_missing(top.name("weight_map"));
   WeightMap map;
   for (const auto& [tensor, value] : entries->fields()) {
     std::string_view file;

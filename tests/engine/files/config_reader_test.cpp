@@ -107,34 +107,33 @@ TEST_CASE("layer kinds come from a list or an interval, which must agree") {
   const ModelCopy copy;
   copy.edit("config.json", interval, "");
   copy.edit("config.json", "\"layer_types\"", "\"other\"");
-  CHECK(has_all(copy.refusal(), {"neither \"layer_types\" nor"}));
+  CHECK(has_all(copy.refusal(), {"neither layer_types nor"}));
 }
 
 TEST_CASE("what would change the computation and is not built is refused by name") {
   CHECK(has_all(refusal("\"attention_bias\": false", "\"attention_bias\": true"),
-                {"\"attention_bias\" is true", "only false"}));
+                {"attention_bias is true", "only false"}));
   CHECK(has_all(refusal("\"attn_output_gate\": true", "\"attn_output_gate\": false"),
-                {"\"attn_output_gate\" is false"}));
+                {"attn_output_gate is false"}));
   CHECK(has_all(refusal("\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu\""),
-                {"\"hidden_act\"", "\"gelu\"", "\"silu\""}));
-  CHECK(has_all(refusal("\"rope_type\": \"default\"", "\"rope_type\": \"yarn\""),
-                {"\"rope_type\"", "\"yarn\""}));
+                {"hidden_act", "\"gelu\"", "\"silu\""}));
+  CHECK(has_all(refusal("\"rope_type\": \"default\"", "\"rope_type\": \"yarn\""), {"rope_type", "\"yarn\""}));
   CHECK(has_all(refusal("\"rope_type\": \"default\"", "\"rope_type\": \"default\", \"factor\": 4.0"),
-                {"\"factor\"", "not supported"}));
+                {"factor", "not supported"}));
   CHECK(has_all(refusal("\"mtp_use_dedicated_embeddings\": false", "\"mtp_use_dedicated_embeddings\": true"),
-                {"\"mtp_use_dedicated_embeddings\" is true"}));
+                {"mtp_use_dedicated_embeddings is true"}));
   CHECK(has_all(refusal("\"norm_topk_prob\": true", "\"norm_topk_prob\": false", "tiny-moe"),
-                {"\"norm_topk_prob\" is false"}));
+                {"norm_topk_prob is false"}));
   CHECK(has_all(refusal("\"mtp_num_hidden_layers\": 1", "\"mtp_num_hidden_layers\": 2"),
                 {"mtp_num_hidden_layers", "0 to 1", "2"}));
-  CHECK(has_all(with("\"rope_scaling\": {\"type\": \"linear\"}"), {"\"rope_scaling\" is an object"}));
-  CHECK(has_all(with("\"sliding_window\": 4096"), {"\"sliding_window\" is 4096"}));
-  CHECK(has_all(with("\"use_sliding_window\": true"), {"\"use_sliding_window\" is true"}));
-  CHECK(has_all(with("\"mlp_only_layers\": [1]"), {"\"mlp_only_layers\" is a list"}));
-  CHECK(has_all(with("\"decoder_sparse_step\": 2"), {"\"decoder_sparse_step\" is 2"}));
-  CHECK(has_all(with("\"output_gate_type\": \"sigmoid\""), {"\"output_gate_type\"", "\"sigmoid\""}));
-  CHECK(has_all(with("\"final_logit_softcapping\": 30.0"), {"\"final_logit_softcapping\" is 30.0"}));
-  CHECK(has_all(with("\"num_experts\": 8"), {"\"num_experts\"", "dense"}));
+  CHECK(has_all(with("\"rope_scaling\": {\"type\": \"linear\"}"), {"rope_scaling is an object"}));
+  CHECK(has_all(with("\"sliding_window\": 4096"), {"sliding_window is 4096"}));
+  CHECK(has_all(with("\"use_sliding_window\": true"), {"use_sliding_window is true"}));
+  CHECK(has_all(with("\"mlp_only_layers\": [1]"), {"mlp_only_layers is a list"}));
+  CHECK(has_all(with("\"decoder_sparse_step\": 2"), {"decoder_sparse_step is 2"}));
+  CHECK(has_all(with("\"output_gate_type\": \"sigmoid\""), {"output_gate_type", "\"sigmoid\""}));
+  CHECK(has_all(with("\"final_logit_softcapping\": 30.0"), {"final_logit_softcapping is 30.0"}));
+  CHECK(has_all(with("\"num_experts\": 8"), {"num_experts", "dense"}));
   for (const char* harmless :
        {"\"rope_scaling\": null", "\"sliding_window\": null", "\"mlp_only_layers\": []",
         "\"sliding_window\": 4096, \"use_sliding_window\": false", "\"decoder_sparse_step\": 1",
@@ -157,7 +156,7 @@ TEST_CASE("other families and other quantizations are refused by name") {
                 {"quantization_config", "differ"}));
   CHECK(has_all(
       refusal("\"affine\"", "\"affine\", \"lm_head\": false, \"language_model.lm_head\": {\"bits\": 8}"),
-      {"\"lm_head\"", "\"language_model.lm_head\"", "keep one"}));
+      {"lm_head", "\"language_model.lm_head\"", "keep one"}));
 }
 
 TEST_CASE("numbers out of their range, missing or of the wrong type are refused by name") {
@@ -176,10 +175,10 @@ TEST_CASE("numbers out of their range, missing or of the wrong type are refused 
                         "num_hidden_layers"};
   for (const char* key : keys) {
     const std::string name = "\"" + std::string(key) + "\"";
-    CHECK(has_all(refusal(name + ":", "\"other\":"), {name, "missing"}));
+    CHECK(has_all(refusal(name + ":", "\"other\":"), {key, "missing"}));
     for (const char* value :
          {"0", "-1", "1.5", "\"4\"", "true", "4294967296", "1e3", "[4]", "18446744073709551615"})
-      CHECK(has_all(refusal(name + ":", name + ": " + value + ", \"other\":"), {name, "whole number"}));
+      CHECK(has_all(refusal(name + ":", name + ": " + value + ", \"other\":"), {key, "whole number"}));
   }
   CHECK(has_all(refusal("\"rms_norm_eps\": 1e-06", "\"rms_norm_eps\": \"x\""), {"rms_norm_eps", "\"x\""}));
   CHECK(has_all(refusal("\"rms_norm_eps\": 1e-06", "\"rms_norm_eps\": -1"), {"rms_norm_eps", "-1"}));
@@ -223,15 +222,15 @@ TEST_CASE("defaults of generation_config.json are checked") {
   const std::string temperature = "\"temperature\": 0.6", top_p = "\"top_p\": 0.9", top_k = "\"top_k\": 20";
   for (const char* bad : {"-0.1", "101", "\"0.6\"", "true", "[0.6]"})
     CHECK(has_all(said(temperature, "\"temperature\": " + std::string(bad)),
-                  {"generation_config.json", "\"temperature\""}));
+                  {"generation_config.json", "temperature"}));
   for (const char* bad : {"NaN", "Infinity", "1e400"})
     CHECK(has_all(said(temperature, "\"temperature\": " + std::string(bad)),
                   {"generation_config.json", "not valid JSON"}));
   for (const char* bad : {"0", "-1", "1.1"})
-    CHECK(has_all(said(top_p, "\"top_p\": " + std::string(bad)), {"\"top_p\""}));
+    CHECK(has_all(said(top_p, "\"top_p\": " + std::string(bad)), {"top_p"}));
   for (const char* bad : {"-1", "1.5", "\"20\""})
-    CHECK(has_all(said(top_k, "\"top_k\": " + std::string(bad)), {"\"top_k\""}));
-  CHECK(has_all(said(top_k, "\"min_p\": 2"), {"\"min_p\""}));
+    CHECK(has_all(said(top_k, "\"top_k\": " + std::string(bad)), {"top_k"}));
+  CHECK(has_all(said(top_k, "\"min_p\": 2"), {"min_p"}));
   CHECK(has_all(said(top_k, "\"repetition_penalty\": 1.1"), {"repetition_penalty", "1.1"}));
   CHECK(has_all(said("2041", "2048"), {"eos_token_id", "2048"}));
   CHECK(has_all(said("2041", "-1"), {"eos_token_id", "-1"}));

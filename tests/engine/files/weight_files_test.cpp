@@ -90,10 +90,10 @@ TEST_CASE("F50 directories that hold no model are refused") {
   fs::remove(copy / "model.safetensors");
   CHECK(has_all(copy.refusal(), {"neither model.safetensors nor", index_name}));
   fs::create_directory(copy / "model.safetensors");
-  CHECK(has_all(copy.refusal(), {"model.safetensors", "not a regular file"}));
+  CHECK(has_all(copy.refusal(), {"model.safetensors", "not a file"}));
   fs::remove(copy / "model.safetensors");
   REQUIRE(mkfifo((copy / "model.safetensors").c_str(), 0600) == 0);
-  CHECK(has_all(copy.refusal(), {"model.safetensors", "not a regular file"}));
+  CHECK(has_all(copy.refusal(), {"model.safetensors", "not a file"}));
 }
 
 TEST_CASE("F50 an index cannot name files outside the directory") {
@@ -117,7 +117,7 @@ TEST_CASE("F50 an index of the wrong form is refused") {
   CHECK(has_all(with("{}"), {index_name, "weight_map", "missing"}));
   CHECK(has_all(with("{\"weight_map\": []}"), {index_name, "must be an object, not a list"}));
   CHECK(has_all(with("{\"weight_map\": {}}"), {index_name, "maps no tensor"}));
-  CHECK(has_all(with("{\"weight_map\": {\"a\": 1}}"), {index_name, "\"a\"", "name a file"}));
+  CHECK(has_all(with("{\"weight_map\": {\"a\": 1}}"), {index_name, "weight_map.a", "name a file"}));
   fs::remove(copy / index_name);
   fs::create_symlink("nowhere", copy / index_name);
   CHECK(has_all(copy.refusal(), {index_name, "No such file"}));
