@@ -38,8 +38,8 @@ struct SyntheticShape {
 
   // Of all matrices, and the exceptions by role: embed, head, attention, delta, delta_gates (in_proj_a and
   // in_proj_b), mlp, router, experts, mtp.
-  Storage storage;
-  std::map<std::string, Storage> roles;
+  Storage storage = {};
+  std::map<std::string, Storage> roles = {};
   std::string small = "BF16";  // type of the small tensors, A_log is always F32
 
   std::string prefix = "language_model.";  // also "", "model.language_model."
