@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kernels/cpu/functions.h"
+#include "kernels/cpu/matrix.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/pool.h"
 
@@ -34,36 +35,34 @@ class CpuDevice final : public Device {
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void wait() override {}
 
-  std::unique_ptr<Matrix> pack(const MatrixSource&) override { return nullptr; }
-  std::unique_ptr<Matrix> pack_pair(const MatrixSource&, const MatrixSource&) override { return nullptr; }
+  std::unique_ptr<Matrix> pack(const MatrixSource& source) override {
+    return cpu::pack_matrix(source, nullptr, pool_);
+  }
+  std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) override {
+    return cpu::pack_matrix(gate, &up, pool_);
+  }
   size_t kv_page_bytes(int key_heads, int head_dim) const override {
     return functions_.kv_page_bytes(key_heads, head_dim);
   }
 
-  void run(const Embed& op) override { call(functions_.embed, op); }
-  void run(const Norm& op) override { call(functions_.norm, op); }
-  void run(const Quantize& op) override { call(functions_.quantize, op); }
-  void run(const Linear& op) override { call(functions_.linear, op); }
-  void run(const SwiGlu& op) override { call(functions_.swiglu, op); }
-  void run(const AttentionInputs& op) override { call(functions_.attention_inputs, op); }
-  void run(const Attention& op) override { call(functions_.attention, op); }
-  void run(const KvRead& op) override { call(functions_.kv_read, op); }
-  void run(const Convolution& op) override { call(functions_.convolution, op); }
-  void run(const ConvolutionReplay& op) override { call(functions_.convolution_replay, op); }
-  void run(const DeltaRule& op) override { call(functions_.delta_rule, op); }
-  void run(const DeltaReplay& op) override { call(functions_.delta_replay, op); }
-  void run(const Router& op) override { call(functions_.router, op); }
-  void run(const CombineExperts& op) override { call(functions_.combine_experts, op); }
-  void run(const Gather& op) override { call(functions_.gather, op); }
-  void run(const Candidates& op) override { call(functions_.candidates, op); }
+  void run(const Embed& op) override { functions_.embed(op, pool_); }
+  void run(const Norm& op) override { functions_.norm(op, pool_); }
+  void run(const Quantize& op) override { functions_.quantize(op, pool_); }
+  void run(const Linear& op) override { functions_.linear(op, pool_); }
+  void run(const SwiGlu& op) override { functions_.swiglu(op, pool_); }
+  void run(const AttentionInputs& op) override { functions_.attention_inputs(op, pool_); }
+  void run(const Attention& op) override { functions_.attention(op, pool_); }
+  void run(const KvRead& op) override { functions_.kv_read(op, pool_); }
+  void run(const Convolution& op) override { functions_.convolution(op, pool_); }
+  void run(const ConvolutionReplay& op) override { functions_.convolution_replay(op, pool_); }
+  void run(const DeltaRule& op) override { functions_.delta_rule(op, pool_); }
+  void run(const DeltaReplay& op) override { functions_.delta_replay(op, pool_); }
+  void run(const Router& op) override { functions_.router(op, pool_); }
+  void run(const CombineExperts& op) override { functions_.combine_experts(op, pool_); }
+  void run(const Gather& op) override { functions_.gather(op, pool_); }
+  void run(const Candidates& op) override { functions_.candidates(op, pool_); }
 
  private:
-  template <class Op>
-  void call(void (*function)(const Op&, cpu::Pool&), const Op& op) {
-    if (!function) throw DeviceError(name_ + " has no such operation yet");
-    function(op, pool_);
-  }
-
   std::string name_, description_;
   const cpu::Functions& functions_;
   cpu::Pool pool_;

@@ -2,7 +2,11 @@
 
 namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 
+void embed(const Embed&, Pool&);
 void norm(const Norm&, Pool&);
+void quantize(const Quantize&, Pool&);
+void linear(const Linear&, Pool&);
+void swiglu(const SwiGlu&, Pool&);
 void attention_inputs(const AttentionInputs&, Pool&);
 void attention(const Attention&, Pool&);
 void kv_read(const KvRead&, Pool&);
@@ -20,7 +24,11 @@ namespace {
 constexpr Functions make_table() {
   Functions f;
   f.kv_page_bytes = kv_page_bytes;
+  f.embed = embed;
   f.norm = norm;
+  f.quantize = quantize;
+  f.linear = linear;
+  f.swiglu = swiglu;
   f.attention_inputs = attention_inputs;
   f.attention = attention;
   f.kv_read = kv_read;

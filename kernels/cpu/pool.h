@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace lockstep::kernels::cpu {
@@ -28,20 +29,25 @@ class Pool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // f(task) for each task in [0, tasks), and returns when all are done. One caller at a time, never from
-  // inside a task. Rethrows the first exception of a task; tasks may then be left out.
+  // f(task) for each task in [0, tasks), or f(first, last) for ranges of them, and returns when all are done.
+  // One caller at a time, never from inside a task. Rethrows the first exception of a task; tasks may then be
+  // left out.
   template <class F>
   void run(int tasks, const F& f) {
-    if (workers_.empty() || tasks <= 1) {
-      for (int task = 0; task < tasks; ++task) f(task);
-      return;
+    const Call call = [](const void* context, int first, int last) {
+      const F& each = *static_cast<const F*>(context);
+      if constexpr (std::is_invocable_v<const F&, int, int>) {
+        each(first, last);
+      } else {
+        for (int task = first; task < last; ++task) each(task);
+      }
+    };
+    if (tasks <= 0) return;
+    if (workers_.empty() || tasks == 1) {
+      call(&f, 0, tasks);
+    } else {
+      run_shared(tasks, call, &f);
     }
-    run_shared(
-        tasks,
-        [](const void* context, int first, int last) {
-          for (int task = first; task < last; ++task) (*static_cast<const F*>(context))(task);
-        },
-        &f);
   }
 
  private:

@@ -1,0 +1,145 @@
+// Codes of a packed matrix (matrix.h) on AVX2: unpacking, and exact products with q. codes_avx512.h has the
+// same words.
+#pragma once
+
+#include <utility>
+
+#include "kernels/cpu/linear.h"
+#include "kernels/cpu/vector_avx2.h"
+
+namespace lockstep::kernels::cpu::avx2 {
+
+using Bytes = __m256i;  // a part of a unit: 8 outputs
+inline constexpr int parts = 2;
+
+inline Bytes load_part(const uint8_t* p) { return _mm256_loadu_si256(at(p)); }
+template <int left>
+inline Bytes shift(Bytes x) {  // crosses bytes: to be masked
+  if constexpr (left > 0) return _mm256_slli_epi16(x, left);
+  if constexpr (left < 0) return _mm256_srli_epi16(x, -left);
+  return x;
+}
+inline Bytes masked(Bytes x, int mask) {
+  return _mm256_and_si256(x, _mm256_set1_epi8(static_cast<char>(mask)));
+}
+inline Bytes joined(Bytes low, Bytes high, int mask) { return _mm256_or_si256(low, masked(high, mask)); }
+
+}  // namespace lockstep::kernels::cpu::avx2
+
+#include "kernels/cpu/codes.inl"
+
+namespace lockstep::kernels::cpu::avx2 {
+
+inline constexpr int few_rows = 4;
+
+inline __m256i broadcast_dword(const void* p) {
+  int32_t x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return _mm256_set1_epi32(x);
+}
+
+// Units whose maddubs results add up in 16 bits: each is at most 2 * (2^bits - 1) * 128.
+template <int bits>
+inline constexpr int units_in_words = bits <= 4   ? 8
+                                      : bits == 5 ? 4
+                                      : bits == 6 ? 2
+                                                  : 1;
+
+// d += the sums of codes of up to 6 bits over `units` units from `first` on: no product sum saturates.
+template <int bits, int first, int rows>
+inline void dot_small(const uint8_t* codes, const InputRow* row, int from, __m256i* d) {
+  __m256i h[rows], l[rows];
+  repeat<units_in_words<bits>>([&](auto k) {
+    constexpr int u = first + k;
+    const Bytes w = unit<bits, u>(codes);
+    repeat<rows>([&](auto r) {
+      const __m256i x = _mm256_maddubs_epi16(w, broadcast_dword(row[r].high + from + 4 * u));
+      const __m256i y = _mm256_maddubs_epi16(w, broadcast_dword(row[r].low + from + 4 * u));
+      h[r] = k == 0 ? x : _mm256_add_epi16(h[r], x);
+      l[r] = k == 0 ? y : _mm256_add_epi16(l[r], y);
+    });
+  });
+  repeat<rows>([&](auto r) {
+    const __m256i x = _mm256_madd_epi16(h[r], _mm256_set1_epi16(256)),
+                  y = _mm256_madd_epi16(l[r], _mm256_set1_epi16(1));
+    d[r] = _mm256_add_epi32(d[r], _mm256_add_epi32(x, y));
+  });
+}
+
+// The same for unit u of 8 bits. Two products with high bytes fit 16 bits (2 * 255 * 64), two with low bytes
+// do not: even and odd ones are summed apart.
+template <int u, int rows>
+inline void dot_large(const uint8_t* codes, const InputRow* row, int from, __m256i* d) {
+  const Bytes w = unit<8, u>(codes);
+  repeat<rows>([&](auto r) {
+    const __m256i even = _mm256_set1_epi16(255), one = _mm256_set1_epi16(1);
+    const __m256i low = broadcast_dword(row[r].low + from + 4 * u);
+    const __m256i x = _mm256_maddubs_epi16(w, broadcast_dword(row[r].high + from + 4 * u));
+    const __m256i y = _mm256_maddubs_epi16(w, _mm256_and_si256(even, low));
+    const __m256i z = _mm256_maddubs_epi16(w, _mm256_andnot_si256(even, low));
+    d[r] = _mm256_add_epi32(d[r], _mm256_madd_epi16(x, _mm256_set1_epi16(256)));
+    d[r] = _mm256_add_epi32(d[r], _mm256_add_epi32(_mm256_madd_epi16(y, one), _mm256_madd_epi16(z, one)));
+  });
+}
+
+// d[r] = sum of code*q of each output over one group of `inputs`, which begins at input `from` of the rows.
+template <int bits, int rows>
+inline void dot_group(const uint8_t* codes, int inputs, const InputRow* row, int from, Ints* d) {
+  repeat<2>([&](auto part) {
+    __m256i sum[rows];
+    repeat<rows>([&](auto r) { sum[r] = _mm256_setzero_si256(); });
+    const uint8_t* p = codes + 32 * part;
+    for (int at = 0; at < inputs; at += chunk_inputs, p += 64 * bits) {
+      if constexpr (bits == 8) {
+        repeat<8>([&](auto u) { dot_large<u, rows>(p, row, from + at, sum); });
+      } else {
+        constexpr int step = units_in_words<bits>;
+        repeat<8 / step>([&](auto k) { dot_small<bits, k * step, rows>(p, row, from + at, sum); });
+      }
+    }
+    repeat<rows>([&](auto r) { (part == 0 ? d[r].a : d[r].b) = sum[r]; });
+  });
+}
+
+// Sixteen scales or biases in fp32. Converting is exact.
+inline Floats load_scales(const uint8_t* p, ScaleType type) {
+  if (type == ScaleType::fp32) return load(reinterpret_cast<const float*>(p));
+  const __m256i words = _mm256_loadu_si256(at(p));
+  const __m128i a = _mm256_castsi256_si128(words), b = _mm256_extracti128_si256(words, 1);
+  if (type == ScaleType::fp16) return {_mm256_cvtph_ps(a), _mm256_cvtph_ps(b)};
+  return {as_floats(_mm256_slli_epi32(_mm256_cvtepu16_epi32(a), 16)),
+          as_floats(_mm256_slli_epi32(_mm256_cvtepu16_epi32(b), 16))};
+}
+
+// A vector of bf16 weights: the 16 first or second inputs in fp32.
+inline Floats load_dense(const uint8_t* p, bool second) {
+  const __m256i a = _mm256_loadu_si256(at(p)), b = _mm256_loadu_si256(at(p, 1)),
+                high = _mm256_set1_epi32(-65536);
+  if (second) return {as_floats(_mm256_and_si256(a, high)), as_floats(_mm256_and_si256(b, high))};
+  return {as_floats(_mm256_slli_epi32(a, 16)), as_floats(_mm256_slli_epi32(b, 16))};
+}
+
+// Rows and tiles whose sums the registers hold in products of 16-bit words.
+inline constexpr int word_rows = 5;
+inline constexpr int many_from = 8;  // rows from which unpacking to words is the quicker way
+inline constexpr int word_tiles = 1;
+
+// A part of a tile's pair of inputs as words, for multiply_words: dword o has the two codes of output o.
+inline void store_words(int16_t* first, int16_t* second, Bytes w, int part) {
+  const __m256i pick = _mm256_setr_epi8(0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1,  //
+                                        0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1);
+  _mm256_store_si256(at(first, part), _mm256_shuffle_epi8(w, pick));
+  _mm256_store_si256(at(second, part), _mm256_shuffle_epi8(_mm256_srli_epi32(w, 16), pick));
+}
+inline Ints multiply_words(Ints sum, const int16_t* codes, Ints q) {
+  return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(_mm256_load_si256(at(codes)), q.a)),
+          _mm256_add_epi32(sum.b, _mm256_madd_epi16(_mm256_load_si256(at(codes, 1)), q.b))};
+}
+// Sixteen numbers q.
+inline void store_q(int16_t* to, const int8_t* high, const int8_t* low) {
+  const __m256i h = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)));
+  const __m256i l = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(low)));
+  _mm256_storeu_si256(at(to), _mm256_add_epi16(_mm256_slli_epi16(h, 8), l));
+}
+
+}  // namespace lockstep::kernels::cpu::avx2
