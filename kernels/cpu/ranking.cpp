@@ -16,7 +16,7 @@ uint64_t rank_key(float logit, int32_t id) {
 int32_t id_of(uint64_t key) { return static_cast<int32_t>(~static_cast<uint32_t>(key)); }
 
 int keep_largest(uint64_t* keys, int n, int count) {
-  if (n <= count) return n;
+  if (n < count) return n;
   std::nth_element(keys, keys + count - 1, keys + n, std::greater<>());
   return count;
 }
