@@ -1,4 +1,5 @@
 #include "tests/catch.h"
+#include "tests/daemon/json_path.h"
 #include "tests/daemon/running_app.h"
 
 namespace lockstep::test {
@@ -8,29 +9,6 @@ using daemon::json::Value;
 
 const std::string hello = R"({"messages":[{"role":"user","content":"Hi"}]})";
 const std::string hello_streamed = R"({"stream":true,"messages":[{"role":"user","content":"Hi"}]})";
-
-// A member by dotted path; numbers are array indices.
-const Value& at(const Value& root, const std::string& path) {
-  const Value* value = &root;
-  std::size_t begin = 0;
-  while (begin <= path.size()) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    const std::string step = path.substr(begin, end - begin);
-    if (const auto* items = value->array()) {
-      value = &items->at(std::stoul(step));
-    } else {
-      value = value->find(step);
-    }
-    if (!value) throw std::runtime_error("no " + path);
-    begin = end + 1;
-  }
-  return *value;
-}
-
-std::string text_at(const Value& root, const std::string& path) {
-  const Value& value = at(root, path);
-  return value.string() ? *value.string() : daemon::json::write(value);
-}
 
 RunningApp::Setup says(std::vector<engine::Delta> deltas) {
   RunningApp::Setup setup;
