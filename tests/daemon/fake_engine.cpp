@@ -138,8 +138,7 @@ void FakeEngine::loop() {
       lock.lock();
     }
   }
-  for (auto& [id, running] : jobs_)
-    running.job.sink->failed({Kind::cancelled, "the engine is stopping"});
+  for (auto& [id, running] : jobs_) running.job.sink->failed({Kind::cancelled, "the engine is stopping"});
 }
 
 // One token of a job. True: it is over.

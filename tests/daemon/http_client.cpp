@@ -163,8 +163,8 @@ std::vector<std::string> HttpAnswer::events() const {
 }
 
 std::string chat_request(const std::string& body, const std::string& more_headers) {
-  return "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + more_headers +
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  return "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+         more_headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 }  // namespace lockstep::test

@@ -41,8 +41,8 @@ class RunningApp {
   FakeEngine& engine();
   int port() const { return port_; }
 
-  void terminate();            // SIGTERM
-  daemon::ExitStatus wait();   // until run() returns
+  void terminate();           // SIGTERM
+  daemon::ExitStatus wait();  // until run() returns
 
  private:
   TemporaryDirectory directory_;

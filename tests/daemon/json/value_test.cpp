@@ -27,11 +27,14 @@ TEST_CASE("JSON comes back as it was: key order, digits, characters") {
   CHECK(write(parse(R"("\u00fc\ud83d\ude42\/")")) == "\"ü\xF0\x9F\x99\x82/\"");
 }
 
-TEST_CASE("a repeated key counts with its last value") { CHECK(*parse(R"({"a":"1","a":"2"})").find("a")->string() == "2"); }
+TEST_CASE("a repeated key counts with its last value") {
+  CHECK(*parse(R"({"a":"1","a":"2"})").find("a")->string() == "2");
+}
 
 TEST_CASE("what is no JSON is refused, naming the place") {
-  for (const char* text : {"", " ", "{", "{:", "[1,]", "{\"a\":1,}", "01", "+1", "1.", ".5", "NaN", "-Infinity", "'a'",
-                           "\"a", "tru", "nul", "[1] 2", "{}{}", "\"\t\"", "/* */ 1", "{\"a\" 1}", "{1:2}"}) {
+  for (const char* text : {"",      " ",    "{",      "{:",        "[1,]",      "{\"a\":1,}", "01",  "+1",
+                           "1.",    ".5",   "NaN",    "-Infinity", "'a'",       "\"a",        "tru", "nul",
+                           "[1] 2", "{}{}", "\"\t\"", "/* */ 1",   "{\"a\" 1}", "{1:2}"}) {
     INFO(text);
     CHECK_THROWS_AS(parse(text), ParseError);
   }

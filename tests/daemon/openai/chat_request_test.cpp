@@ -60,9 +60,11 @@ TEST_CASE("sampling fields reach the engine, missing ones are the defaults") {
 }
 
 TEST_CASE("F18 numbers are numbers, finite and in range; the refusal has the param") {
-  for (const char* name : {"temperature", "top_p", "min_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "n",
-                           "top_logprobs", "presence_penalty", "frequency_penalty", "repetition_penalty"}) {
-    for (const char* value : {"NaN", "Infinity", "-Infinity", "-1", "1e400", "-1e400", "\"0.5\"", "true", "[]", "{}"}) {
+  for (const char* name :
+       {"temperature", "top_p", "min_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "n",
+        "top_logprobs", "presence_penalty", "frequency_penalty", "repetition_penalty"}) {
+    for (const char* value :
+         {"NaN", "Infinity", "-Infinity", "-1", "1e400", "-1e400", "\"0.5\"", "true", "[]", "{}"}) {
       INFO(name << ": " << value);
       CHECK(refused(with("\"" + std::string(name) + "\":" + value)) == name);
     }
@@ -108,7 +110,8 @@ TEST_CASE("F19 wrong types are refused") {
   CHECK(refused(with(R"("stream_options":true)")) == "stream_options");
   CHECK(refused(with(R"("stream_options":{"include_usage":1})")) == "stream_options.include_usage");
   CHECK(refused(with(R"("chat_template_kwargs":[])")) == "chat_template_kwargs");
-  CHECK(refused(with(R"("chat_template_kwargs":{"enable_thinking":"no"})")) == "chat_template_kwargs.enable_thinking");
+  CHECK(refused(with(R"("chat_template_kwargs":{"enable_thinking":"no"})")) ==
+        "chat_template_kwargs.enable_thinking");
   CHECK(refused(with(R"("reasoning_effort":true)")) == "reasoning_effort");
   CHECK(refused(with(R"("reasoning_effort":"huge")")) == "reasoning_effort");
   CHECK(refused(messages("{}")) == "messages");
@@ -133,10 +136,11 @@ TEST_CASE("F29 empty defaults, nulls and unknown fields are taken") {
 TEST_CASE("known fields without an implementation are refused by name") {
   for (const char* field :
        {R"("response_format":{"type":"json_object"})", R"("logit_bias":{"1":5})", R"("presence_penalty":0.5)",
-        R"("frequency_penalty":-0.5)", R"("repetition_penalty":1.1)", R"("functions":[{}])", R"("function_call":"auto")",
-        R"("audio":{})", R"("modalities":["audio"])", R"("prediction":{})", R"("grammar":"x")", R"("guided_json":{})",
-        R"("json_schema":{})", R"("guided_regex":"a")", R"("structured_outputs":{})", R"("parallel_tool_calls":false)",
-        R"("tool_choice":"required")", R"("tool_choice":{"type":"function","function":{"name":"f"}})"}) {
+        R"("frequency_penalty":-0.5)", R"("repetition_penalty":1.1)", R"("functions":[{}])",
+        R"("function_call":"auto")", R"("audio":{})", R"("modalities":["audio"])", R"("prediction":{})",
+        R"("grammar":"x")", R"("guided_json":{})", R"("json_schema":{})", R"("guided_regex":"a")",
+        R"("structured_outputs":{})", R"("parallel_tool_calls":false)", R"("tool_choice":"required")",
+        R"("tool_choice":{"type":"function","function":{"name":"f"}})"}) {
     INFO(field);
     const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
     CHECK(refused(with(field)) == name);
@@ -154,26 +158,30 @@ TEST_CASE("F06 an array of text parts is the joined string, for every role") {
   }
   CHECK(refused(messages(R"([{"role":"user","content":[{"type":"image_url","image_url":{}}]}])")) ==
         "messages[0].content[0].type");
-  CHECK(refused(messages(R"([{"role":"user","content":[{"type":"text"}]}])")) == "messages[0].content[0].text");
+  CHECK(refused(messages(R"([{"role":"user","content":[{"type":"text"}]}])")) ==
+        "messages[0].content[0].text");
   CHECK(refused(messages(R"([{"role":"user","content":["a"]}])")) == "messages[0].content[0]");
 }
 
 TEST_CASE("F05 an assistant's turn may go without content beside calls or thoughts") {
   for (const char* content : {R"("content":null,)", "", R"("content":"",)"}) {
-    const ChatRequest request =
-        read(messages(R"([{"role":"assistant",)" + std::string(content) +
-                      R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+    const ChatRequest request = read(
+        messages(R"([{"role":"assistant",)" + std::string(content) +
+                 R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
                          {"role":"tool","tool_call_id":"c1","content":"ok"}])"));
     CHECK(request.conversation.messages[0].content.empty());
     CHECK(request.conversation.messages[0].calls.size() == 1);
     CHECK(request.conversation.messages[1].call_id == "c1");
   }
-  CHECK(read(messages(R"([{"role":"assistant","reasoning_content":"hm"}])")).conversation.messages[0].reasoning == "hm");
+  CHECK(read(messages(R"([{"role":"assistant","reasoning_content":"hm"}])"))
+            .conversation.messages[0]
+            .reasoning == "hm");
 }
 
 TEST_CASE("F35 arguments of earlier calls: JSON text, an object, or nothing") {
   const auto call = [](const std::string& arguments) {
-    return messages(R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":)" + arguments + "}}]}]");
+    return messages(R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":)" + arguments +
+                    "}}]}]");
   };
   const auto arguments = [&](const std::string& given) {
     return read(call(given)).conversation.messages[0].calls[0].arguments;
@@ -200,7 +208,8 @@ TEST_CASE("tools are checked and passed on with their keys' order and digits") {
   CHECK(refused(with(R"("tools":[{"type":"retrieval"}])")) == "tools[0].type");
   CHECK(refused(with(R"("tools":[{"type":"function"}])")) == "tools[0].function");
   CHECK(refused(with(R"("tools":[{"type":"function","function":{}}])")) == "tools[0].function.name");
-  CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a b"}}])")) == "tools[0].function.name");
+  CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a b"}}])")) ==
+        "tools[0].function.name");
   CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a","parameters":"x"}}])")) ==
         "tools[0].function.parameters");
   CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a","strict":true}}])")) ==
