@@ -49,6 +49,8 @@ ExitStatus App::run() {
   asio::co_spawn(io_, watch_signals(), asio::detached);
   loader_ = std::thread([this] { load(); });
   io_.run();
+  listening_.clear();
+  directory_.reset();
   if (failure_) throw *failure_;
   log_info("stopped");
   return status_;

@@ -1,0 +1,154 @@
+#include "daemon/configuration.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "daemon/configuration_keys.h"
+#include "tests/catch.h"
+#include "tests/daemon/running_app.h"
+
+namespace lockstep::test {
+namespace {
+
+using daemon::Configuration;
+
+class Files {
+ public:
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((directory_.path / name).parent_path());
+    std::ofstream(directory_.path / name) << text;
+  }
+  std::filesystem::path main() const { return directory_.path / "lockstepd.toml"; }
+  Configuration read(bool required = true) const {
+    return daemon::read_configuration(main(), required, {main(), "/run/lockstep"});
+  }
+  std::string failure(const std::string& text) const {
+    write("lockstepd.toml", text);
+    try {
+      read();
+    } catch (const daemon::StartFailure& failure) {
+      CHECK(failure.status == daemon::ExitStatus::configuration);
+      const std::string said = failure.what();
+      CHECK(said.starts_with(main().string()));
+      return said.substr(main().string().size());
+    }
+    return "accepted";
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST_CASE("every key is read, every default is shown") {
+  const Files files;
+  const Configuration standard = files.read(false);
+  CHECK(standard.engine.model == "/usr/share/lockstep/models/starter");
+  CHECK(standard.listen == "127.0.0.1:8420");
+  CHECK(standard.socket_dir == "/run/lockstep");
+  files.write("lockstepd.toml", R"(model = "/srv/models/one/"
+device = "cpu"
+threads = 4
+memory = "12 GiB"
+context = 8192
+lanes = 3
+queue = 0
+chunk = 64
+listen = "none"
+socket_dir = "/tmp/x"
+log_level = "debug"
+drain_seconds = 5
+[sampling]
+temperature = 0
+top_p = 0.5
+top_k = 3
+min_p = 0.125
+max_tokens = 100
+)");
+  const Configuration all = files.read();
+  std::ostringstream shown;
+  daemon::print_configuration(all, shown);
+  CHECK(shown.str() == R"(model = "/srv/models/one"
+device = "cpu"
+threads = 4
+memory = "12288 MiB"
+context = 8192
+lanes = 3
+queue = 0
+chunk = 64
+listen = "none"
+socket_dir = "/tmp/x"
+log_level = "debug"
+drain_seconds = 5
+sampling.temperature = 0
+sampling.top_p = 0.5
+sampling.top_k = 3
+sampling.min_p = 0.125
+sampling.max_tokens = 100
+)");
+  files.write("lockstepd.toml", shown.str());
+  std::ostringstream again;
+  daemon::print_configuration(files.read(), again);
+  CHECK(again.str() == shown.str());
+  const engine::Sampling sampling = daemon::with_defaults({}, all.sampling);
+  CHECK(sampling.temperature == 0);
+  CHECK(sampling.max_tokens == 100);
+}
+
+TEST_CASE("drop-ins are read in the order of their names, the last one wins") {
+  const Files files;
+  files.write("lockstepd.toml", "threads = 1\nlanes = 1\nqueue = 1\n");
+  files.write("lockstepd.toml.d/20-b.toml", "threads = 20\n");
+  files.write("lockstepd.toml.d/10-a.toml", "threads = 10\nlanes = 10\n");
+  files.write("lockstepd.toml.d/99-ignored.toml~", "threads = 99\n");
+  const Configuration configuration = files.read();
+  CHECK(configuration.engine.threads == 20);
+  CHECK(configuration.engine.lanes == 10);
+  CHECK(configuration.engine.queue == 1);
+  files.write("lockstepd.toml.d/30-c.toml", "\nlane = 1\n");
+  CHECK_THROWS_WITH(files.read(), Catch::Contains("30-c.toml:2: unknown key 'lane'; did you mean 'lanes'?"));
+}
+
+TEST_CASE("mistakes name file, line, key and what would be right") {
+  const Files files;
+  CHECK(files.failure("# x\ncontxt = 5\n") == ":2: unknown key 'contxt'; did you mean 'context'?");
+  CHECK(files.failure("[sampling]\ntemprature = 1\n") ==
+        ":2: unknown key 'sampling.temprature'; did you mean 'sampling.temperature'?");
+  CHECK(files.failure("threads = \"four\"\n") ==
+        ":1: 'threads' must be an integer from 0 to 1024, not \"four\"");
+  CHECK(files.failure("threads = 1.5\n") == ":1: 'threads' must be an integer from 0 to 1024, not 1.5");
+  CHECK(files.failure("threads = true\n") == ":1: 'threads' must be an integer from 0 to 1024, not true");
+  CHECK(files.failure("threads = []\n") ==
+        ":1: 'threads' must be an integer from 0 to 1024, not a table, array or date");
+  CHECK(files.failure("lanes = 0\n") == ":1: 'lanes' must be an integer from 1 to 256, not 0");
+  CHECK(files.failure("sampling.temperature = nan\n") ==
+        ":1: 'sampling.temperature' must be a number from 0 to 2, not null");
+  CHECK(files.failure("model = \"models/one\"\n") ==
+        ":1: 'model' must be an absolute path, not \"models/one\"");
+  CHECK(files.failure("memory = \"lots\"\n") ==
+        ":1: 'memory' must be \"auto\", a number of bytes, or a size such as \"12 GiB\", not \"lots\"");
+  CHECK(files.failure("memory = \"99999999999999999999 GiB\"\n") != "accepted");
+  CHECK(files.failure("memory = \"18446744073709551615 KiB\"\n") != "accepted");
+  CHECK(files.failure("log_level = \"loud\"\n") ==
+        ":1: 'log_level' must be \"error\", \"warning\", \"info\" or \"debug\", not \"loud\"");
+  CHECK(files.failure("sampling = 3\n") != "accepted");
+  CHECK_THAT(files.failure("threads = 1\nthreads = 2\n"), Catch::StartsWith(":2: is not TOML"));
+  CHECK_THAT(files.failure("threads = = 2\n"), Catch::StartsWith(":1: is not TOML"));
+}
+
+TEST_CASE("a configuration that was named must exist") {
+  const Files files;
+  CHECK_THROWS_WITH(files.read(true), Catch::Contains("cannot be read (No such file or directory)"));
+  CHECK_NOTHROW(files.read(false));
+}
+
+TEST_CASE("the table of keys: standards fit their keys, names are unique") {
+  for (const daemon::ConfigurationKey& key : daemon::configuration_keys()) {
+    INFO(key.name);
+    CHECK(daemon::find_key(key.name) == &key);
+    CHECK(daemon::nearest_key(std::string(key.name) + "x") == key.name);
+    CHECK(!key.help.empty());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test
