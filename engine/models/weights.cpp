@@ -1,7 +1,5 @@
 #include "engine/models/weights.h"
 
-#include <cmath>
-
 namespace lockstep::engine {
 namespace {
 
@@ -107,21 +105,8 @@ class Loader {
 }  // namespace
 
 std::vector<float> rotary_frequencies(double theta, int dim) {
-  const int half = dim / 2;
-  // The half-th root of theta by Newton's iteration x - (x^n - theta) / (n x^(n-1)), falling from above.
-  int exponent = 0;
-  std::frexp(theta, &exponent);
-  double root = std::ldexp(1.0, (exponent + half - 1) / half);
-  for (;;) {
-    double power = 1;
-    for (int i = 1; i < half; ++i) power *= root;
-    const double next = root - (power * root - theta) / (half * power);
-    if (!(next < root)) break;
-    root = next;
-  }
-  std::vector<float> frequency(half);
-  double power = 1;
-  for (int i = 0; i < half; ++i, power *= root) frequency[i] = static_cast<float>(1 / power);
+  std::vector<float> frequency(dim / 2);
+  for (int i = 0; i < dim / 2; ++i) frequency[i] = kernels::canon::inverse_frequency(theta, i, dim);
   return frequency;
 }
 
