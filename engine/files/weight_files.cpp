@@ -94,20 +94,18 @@ std::string place_of(const SafetensorsFile& file) {
 
 // Each tensor of the files once, under its canonical name.
 void place_tensors(WeightFiles& weights) {
-  std::map<std::string_view, const SafetensorsFile*> seen;  // names as they are in the files
   for (const SafetensorsFile& file : weights.files)
     for (const auto& tensor : file.tensors) {
-      const auto [at, fresh] = seen.emplace(tensor.name, &file);
-      if (!fresh)
-        refuse("tensor ", quoted(std::string_view(tensor.name)), " is in two files, ", place_of(*at->second),
-               " and ", place_of(file), "; keep the one that belongs to this model");
       if (is_vision(tensor.name)) continue;
-      const auto [other, first] =
+      const auto [at, fresh] =
           weights.tensors.emplace(canonical_name(tensor.name), WeightFiles::Place{&file, &tensor});
-      if (!first)
-        refuse("tensor ", quoted(std::string_view(tensor.name)), " in ", place_of(file), " is the same as ",
-               quoted(std::string_view(other->second.tensor->name)), " in ", place_of(*other->second.file),
-               "; keep the one that belongs to this model");
+      if (fresh) continue;
+      const std::string_view name = tensor.name, other = at->second.tensor->name;
+      if (name == other)
+        refuse("tensor ", quoted(name), " is in two files, ", place_of(*at->second.file), " and ",
+               place_of(file), "; keep the one that belongs to this model");
+      refuse("tensor ", quoted(name), " in ", place_of(file), " is the same as ", quoted(other), " in ",
+             place_of(*at->second.file), "; keep the one that belongs to this model");
     }
 }
 
