@@ -2,11 +2,13 @@
 #include "tests/tools/synthetic.h"
 
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "engine/files/half.h"
 #include "tests/catch.h"
 #include "tests/engine/files/model_copy.h"
+#include "tests/engine/support/solo.h"
 #include "tests/tools/random_weights.h"
 
 namespace lockstep::engine {
@@ -91,6 +93,32 @@ TEST_CASE("synthetic long-context copies differ in max_position_embeddings only"
   CHECK(Checkpoint::open(copy).config().max_positions == 65536);
   CHECK(Checkpoint::open(copy).fingerprint() == Checkpoint::open(model).fingerprint());
   CHECK(tools::read_file(copy / "tokenizer.json") == tools::read_file(model / "tokenizer.json"));
+}
+
+TEST_CASE("synthetic models give the same logits on every implementation, in chunks and whole") {
+  std::vector<int32_t> prompt;
+  for (int32_t i = 0; i < 70; i++) prompt.push_back((i * i * 7 + 13) % 2030);
+  for (const tools::SyntheticShape& shape : tools::synthetic_shapes()) {
+    std::vector<float> first;
+    int chunk = 64;
+    for (const std::string& device : kernels::implementations()) {
+      INFO(shape.name << " on " << device << ", chunks of " << chunk);
+      test::Solo solo(tools::synthetic(shape.name), device, 128);
+      std::vector<float> all, logits = solo.feed(prompt, chunk);
+      std::set<int32_t> different;
+      for (int i = 0; i < 16; i++) {
+        all.insert(all.end(), logits.begin(), logits.end());
+        const int32_t token = test::largest(logits);
+        different.insert(token);
+        logits = solo.feed(std::span(&token, 1), 1);
+      }
+      for (float logit : all) REQUIRE(std::isfinite(logit));
+      CHECK(different.size() > 8);
+      if (first.empty()) first = all;
+      CHECK(std::memcmp(first.data(), all.data(), first.size() * sizeof(float)) == 0);
+      chunk = chunk == 64 ? 7 : 64;
+    }
+  }
 }
 
 }  // namespace lockstep::engine
