@@ -77,6 +77,7 @@ Run run_lockstep(const std::vector<std::string>& arguments, const Setting& setti
   if (setting.terminal) {
     int terminal = -1;
     const pid_t process = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (process < 0) throw std::runtime_error("no pseudo-terminal can be had: is /dev/pts mounted?");
     if (process == 0) execute(arguments, setting);
     collect(process, terminal, -1, setting, run);
     run.status = wait_for(process);
