@@ -173,7 +173,8 @@ std::variant<Call, Answer> dispatch(const Envelope& call, std::string_view versi
     try {
       return Call{call.more, read_chat(parameters)};
     } catch (const FieldError& error) {
-      return Answer{error_reply({Error::Kind::bad_request, error.what(), error.path})};
+      const std::string sentence = "'" + error.path + "' " + error.what();
+      return Answer{error_reply({Error::Kind::bad_request, sentence, error.path})};
     }
   }
   if (method != "Models" && method != "Status") return service_error("MethodNotFound", "method", method);

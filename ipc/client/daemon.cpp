@@ -67,7 +67,7 @@ Failure failure_of(const Error& error) {
     case Error::Kind::context_overflow:
       return {exit_failed, "the question and its context have " + std::to_string(error.given) +
                                " tokens, the model takes " + std::to_string(error.limit) + ": shorten them"};
-    case Error::Kind::bad_request: return {exit_failed, "refused: " + error.field + " " + error.message};
+    case Error::Kind::bad_request: return {exit_failed, "refused: " + error.message};
     case Error::Kind::device_fault:
       return {exit_failed, "the daemon failed: " + error.message + " (journalctl -u lockstepd says more)"};
     case Error::Kind::other: break;

@@ -24,13 +24,15 @@ std::string answer_to(const std::string& message) {
   return std::get<Answer>(result).bytes;
 }
 
-// "field: message" of the BadRequest that the parameters cause.
+// "field: what is wrong" of the BadRequest that the parameters cause; its sentence begins with the field.
 std::string refusal_of(const std::string& parameters) {
   const std::string bytes = answer_to(chat_call(parameters));
   const auto reply = read_reply(std::string_view(bytes.data(), bytes.size() - 1));
   REQUIRE(reply.error);
   REQUIRE(reply.error->kind == Error::Kind::bad_request);
-  return reply.error->field + ": " + reply.error->message;
+  const std::string field = reply.error->field, begin = "'" + field + "' ";
+  REQUIRE(reply.error->message.substr(0, begin.size()) == begin);
+  return field + ": " + reply.error->message.substr(begin.size());
 }
 
 }  // namespace

@@ -143,8 +143,8 @@ TEST_CASE("what failed is said in one line, with what to do and a status of its 
         "4 lockstep: the daemon is not ready, try again later: loading\n");
   CHECK(failure(error_reply({Error::Kind::context_overflow, "", "", 2048, 3000})) ==
         "1 lockstep: the question and its context have 3000 tokens, the model takes 2048: shorten them\n");
-  CHECK(failure(error_reply({Error::Kind::bad_request, "must be at least 0", "temperature"})) ==
-        "1 lockstep: refused: temperature must be at least 0\n");
+  CHECK(failure(error_reply({Error::Kind::bad_request, "'temperature' must be at least 0", "temperature"})) ==
+        "1 lockstep: refused: 'temperature' must be at least 0\n");
   CHECK(failure(content("half") + error_reply({Error::Kind::device_fault, "lost"})) ==
         "1 half\nlockstep: the daemon failed: lost (journalctl -u lockstepd says more)\n");
   CHECK(failure(content("half")) ==
