@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/json/value.h"
-#include "engine/chat/conversation.h"
+#include "engine/engine.h"
 
 namespace lockstep::daemon::openai {
 
