@@ -140,7 +140,7 @@ bool contains(const Value& container, const Value& item, Meter& meter) {
       if (!item.is(Kind::string))
         throw Fault("'in <string>' requires string as left operand, not " + type_name(item));
       meter.charge(container.text().text.size());
-      return container.text().text.find(item.text().text) != std::string::npos;
+      return find_text(container.text().text, item.text().text) != std::string_view::npos;
     }
     case Kind::mapping: return container.dict().find(item, meter) != nullptr;
     case Kind::undefined: return false;

@@ -26,6 +26,7 @@ class Meter {
  public:
   static constexpr uint64_t limit = uint64_t{1} << 30;
   static constexpr size_t step = 48;          // an expression or statement
+  static constexpr size_t per_character = 6;  // a byte whose character's class is looked up
   static constexpr size_t value_bytes = 192;  // of a string besides its text
 
   void charge(size_t units) {

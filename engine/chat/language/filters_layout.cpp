@@ -9,19 +9,23 @@ namespace lockstep::engine::language {
 namespace {
 
 // The lines of str.splitlines().
-std::vector<Text> lines_of(const Text& text) {
+std::vector<Text> lines_of(Render& render, const Text& text) {
   std::vector<Text> lines;
   const std::string_view bytes = text.text;
+  const auto add = [&](size_t from, size_t to) {
+    render.meter.charge(to - from + Meter::value_bytes + text.runs.size());
+    lines.push_back(text.slice(from, to));
+  };
   size_t from = 0;
   for (size_t at = 0; at < bytes.size();) {
     const size_t end = at;
     const char32_t c = decode(bytes, at);
     if (!is_line_end(c)) continue;
     if (c == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
-    lines.push_back(text.slice(from, end));
+    add(from, end);
     from = at;
   }
-  if (from < bytes.size()) lines.push_back(text.slice(from, bytes.size()));
+  if (from < bytes.size()) add(from, bytes.size());
   return lines;
 }
 
@@ -47,11 +51,10 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
                       : repeat(render, Text(" ", false), given.integer(0, 4));
   const bool first = given.flag(1, false), blank = given.flag(2, false);
   text.append("\n", false);  // so that a last line end counts as a line
-  render.meter.charge(text.text.size() * (1 + text.runs.size() / 16));
   Text result;
   result.safe = text.safe;
   bool start = true;
-  for (const Text& line : lines_of(text)) {
+  for (const Text& line : lines_of(render, text)) {
     if (!start) {
       result.append("\n", false);
       if (blank || !line.text.empty()) result.append(by);
@@ -61,7 +64,7 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
     start = false;
     result.append(line);
     if (result.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
-    render.meter.charge(by.text.size() + line.text.size());
+    render.meter.charge(by.text.size());
   }
   return Value::string(std::move(result));
 }
@@ -96,6 +99,7 @@ bool is_word(char32_t c) {
 Value word_count(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("wordcount", arguments, {});
   const Text text = to_text(value, render.meter);
+  render.meter.charge(text.text.size() * Meter::per_character);
   int64_t words = 0;
   bool inside = false;
   for (size_t at = 0; at < text.text.size();) {
@@ -106,107 +110,105 @@ Value word_count(Render& render, const Value& value, Arguments& arguments) {
   return Value::integer(words);
 }
 
-// Breaks one line at blanks, and words that are too long. Sizes are in characters.
+// Breaks one line as Python's textwrap does: at blanks, behind hyphens inside of words, around dashes of two
+// or more hyphens, and inside of words that are too long.
 class Wrapper {
  public:
   Wrapper(const Text& line, size_t width, bool break_long, bool break_hyphens)
-      : line_(line),
-        bytes_(line.text),
-        width_(width),
-        break_long_(break_long),
-        break_hyphens_(break_hyphens) {}
+      : line_(line), width_(width), break_long_(break_long), break_hyphens_(break_hyphens) {
+    for (size_t at = 0; at < line.text.size();) {
+      offsets_.push_back(at);
+      characters_.push_back(decode(line.text, at));
+    }
+    offsets_.push_back(line.text.size());
+  }
 
-  std::vector<Text> run() {
-    split();
+  std::vector<Text> run(Render& render) {
+    for (size_t at = 0; at < characters_.size(); at = chunks_.back().second)
+      chunks_.emplace_back(at, chunk_end(at));
     std::vector<Text> lines;
     size_t at = 0;
     while (at < chunks_.size()) {
-      if (blank(chunks_[at]) && !lines.empty() && ++at >= chunks_.size())
-        break;  // no blanks at a line's start
-      size_t from = at, used = 0;
-      while (at < chunks_.size() && used + size(chunks_[at]) <= width_) used += size(chunks_[at++]);
-      bool broken = false;
-      if (at < chunks_.size() && size(chunks_[at]) > width_) broken = place_long(at, used, from);
-      size_t last = at;
-      if (!broken && last > from && blank(chunks_[last - 1])) --last;
-      if (last > from) lines.push_back(line_.slice(chunks_[from].first, chunks_[last - 1].second));
+      if (blank(chunks_[at].first, chunks_[at].second) && !lines.empty() && ++at >= chunks_.size()) break;
+      const size_t begin = chunks_[at].first, from = at;
+      while (at < chunks_.size() && chunks_[at].second - begin <= width_) ++at;
+      size_t end = begin;
+      if (at < chunks_.size() && break_long_ && chunks_[at].second - chunks_[at].first > width_) {
+        const size_t piece = chunks_[at].first, cut = cut_at(chunks_[at], begin + width_);
+        end = blank(piece, cut) ? piece : cut;
+        chunks_[at].first = cut;
+      } else {
+        if (at == from) ++at;  // a long word alone on its line
+        const auto& last = chunks_[at - 1];
+        end = blank(last.first, last.second) ? last.first : last.second;
+      }
+      render.meter.charge(end - begin + Meter::value_bytes + line_.runs.size());
+      if (end > begin) lines.push_back(line_.slice(offsets_[begin], offsets_[end]));
     }
     return lines;
   }
 
  private:
-  using Chunk = std::pair<size_t, size_t>;
-  std::string_view text(const Chunk& chunk) const {
-    return bytes_.substr(chunk.first, chunk.second - chunk.first);
+  bool is(size_t at, bool (*test)(char32_t)) const {
+    return at < characters_.size() && test(characters_[at]);
   }
-  size_t size(const Chunk& chunk) const { return characters(text(chunk)); }
-  static bool ascii_space(char c) { return c == ' ' || (c >= 9 && c <= 13); }
-  bool blank(const Chunk& chunk) const {
-    return strip_range(text(chunk), Side::left).first == chunk.second - chunk.first;
+  static bool space(char32_t c) { return c == ' ' || (c >= 9 && c <= 13); }
+  static bool hyphen(char32_t c) { return c == '-'; }
+  static bool letter(char32_t c) { return is_word(c) && !u_isdigit(static_cast<UChar32>(c)); }
+  static bool in_word(char32_t c) {
+    return is_word(c) || c == '!' || c == '"' || c == '\'' || c == '&' || c == '.' || c == ',' || c == '?';
   }
-
-  void split() {
-    for (size_t at = 0; at < bytes_.size();) {
-      const size_t from = at;
-      const bool space = ascii_space(bytes_[at]);
-      while (at < bytes_.size() && ascii_space(bytes_[at]) == space) ++at;
-      if (space || !break_hyphens_)
-        chunks_.emplace_back(from, at);
-      else
-        split_hyphens(from, at);
-    }
+  bool blank(size_t from, size_t to) const {
+    return std::all_of(characters_.begin() + static_cast<std::ptrdiff_t>(from),
+                       characters_.begin() + static_cast<std::ptrdiff_t>(to), is_space);
   }
 
-  // A word may break behind a hyphen between two letters and two more.
-  void split_hyphens(size_t from, size_t to) {
-    const auto letter = [&](size_t at) {
-      if (at >= to) return false;
-      const char32_t c = decode(bytes_, at);
-      return is_word(c) && u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NUMERIC_TYPE) == U_NT_NONE;
-    };
-    size_t start = from;
-    for (size_t at = from; at < to; at = next_character(bytes_, at)) {
-      if (bytes_[at] != '-' || at < start + 2) continue;
-      const size_t before = previous_character(bytes_, at);
-      if (before <= start) continue;
-      const size_t earlier = previous_character(bytes_, before);
-      const size_t next = at + 1, later = next < to ? next_character(bytes_, next) : to;
-      if (!letter(before) || !letter(earlier) || !letter(next) ||
-          !(letter(later) || (later < to && bytes_[later] == '-')))
-        continue;
-      chunks_.emplace_back(start, next);
-      start = next;
-    }
-    if (start < to) chunks_.emplace_back(start, to);
+  // A dash at `at` between words: its end, else 0.
+  size_t dash_end(size_t at) const {
+    if (at == 0 || !is(at - 1, in_word)) return 0;
+    size_t end = at;
+    while (is(end, hyphen)) ++end;
+    return end >= at + 2 && is(end, is_word) ? end : 0;
+  }
+  bool breaks_behind(size_t at) const {  // a hyphen
+    if (!is(at, hyphen)) return false;
+    const bool before = (at >= 2 && is(at - 1, letter) && is(at - 2, letter)) ||
+                        (at >= 3 && is(at - 1, in_word) && is(at - 2, hyphen) && is(at - 3, letter));
+    return before && is(at + 1, letter) && is(is(at + 2, hyphen) ? at + 3 : at + 2, letter);
   }
 
-  // A chunk longer than a line; true if it is cut in two. Python then keeps blanks before the cut.
-  bool place_long(size_t& at, size_t used, size_t from) {
-    const size_t space = width_ - used;
-    if (!break_long_) {
-      if (at == from) ++at;  // alone on its line
-      return false;
+  size_t chunk_end(size_t at) const {
+    size_t end = at;
+    if (is(at, space)) {
+      while (is(end, space)) ++end;
+      return end;
     }
-    if (space == 0) return true;
-    const Chunk chunk = chunks_[at];
-    size_t cut = chunk.first + byte_offset(text(chunk), space);
-    if (break_hyphens_) {
-      const size_t hyphen = bytes_.substr(0, cut).rfind('-');
-      if (hyphen != std::string_view::npos && hyphen > chunk.first &&
-          bytes_.substr(chunk.first, hyphen - chunk.first).find_first_not_of('-') != std::string_view::npos)
-        cut = hyphen + 1;
+    if (break_hyphens_)
+      if (const size_t dash = dash_end(at)) return dash;
+    for (end = at + 1; end < characters_.size() && !is(end, space); ++end) {
+      if (!break_hyphens_) continue;
+      if (breaks_behind(end)) return end + 1;
+      if (is(end, hyphen) && dash_end(end)) return end;
     }
-    chunks_[at] = {cut, chunk.second};
-    chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(at), {chunk.first, cut});
-    ++at;
-    return true;
+    return end;
+  }
+
+  // Where a chunk that is longer than a line is cut to end at `limit`.
+  size_t cut_at(const std::pair<size_t, size_t>& chunk, size_t limit) const {
+    if (!break_hyphens_) return limit;
+    size_t last = limit;
+    while (last > chunk.first && !is(last - 1, hyphen)) --last;
+    size_t first = chunk.first;
+    while (first + 1 < last && is(first, hyphen)) ++first;
+    return first + 1 < last ? last : limit;
   }
 
   const Text& line_;
-  std::string_view bytes_;
   size_t width_;
   bool break_long_, break_hyphens_;
-  std::vector<Chunk> chunks_;
+  std::vector<char32_t> characters_;
+  std::vector<size_t> offsets_;                    // of the characters, and the end
+  std::vector<std::pair<size_t, size_t>> chunks_;  // of characters
 };
 
 Value word_wrap(Render& render, const Value& value, Arguments& arguments) {
@@ -217,11 +219,11 @@ Value word_wrap(Render& render, const Value& value, Arguments& arguments) {
   if (width <= 0) throw Fault("invalid width " + std::to_string(width) + " (must be > 0)");
   static const Text newline("\n", false);
   const Text& wrap = given[2] && !given[2]->is(Kind::none) ? given.text(2) : newline;
-  render.meter.charge(text.text.size() * (8 + text.runs.size() / 16));
+  render.meter.charge(text.text.size() * 32);
   std::vector<Text> lines;
-  for (const Text& line : lines_of(text)) {
+  for (const Text& line : lines_of(render, text)) {
     Wrapper wrapper(line, static_cast<size_t>(width), given.flag(1, true), given.flag(3, true));
-    lines.push_back(join(render, wrap, wrapper.run()));
+    lines.push_back(join(render, wrap, wrapper.run(render)));
   }
   return Value::string(join(render, wrap, lines));
 }

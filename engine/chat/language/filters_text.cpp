@@ -54,6 +54,8 @@ Value trim(Render& render, const Value& value, Arguments& arguments) {
   const auto [first, last] = given[0] && !given[0]->is(Kind::none)
                                  ? strip_range(text.text, Side::both, given.text(0).text)
                                  : strip_range(text.text, Side::both);
+  const size_t listed = given[0] && given[0]->is(Kind::string) ? given[0]->text().text.size() : 0;
+  render.meter.charge((first + text.text.size() - last) * (Meter::per_character + listed));
   return Value::string(text.slice(first, last));
 }
 

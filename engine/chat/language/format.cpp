@@ -16,6 +16,7 @@ struct Spec {
 };
 
 constexpr int64_t widest = 1 << 20;
+constexpr int64_t most_digits = 1100;  // behind a float's point; no double has more
 
 int64_t read_number(std::string_view text, size_t& at) {
   int64_t value = 0;
@@ -63,6 +64,7 @@ bool negative(const Value& value) {
 
 // Digits of a float without sign for the types e, f, g and their capitals.
 std::string float_digits(double value, char type, int64_t precision, bool alternate) {
+  if (precision > most_digits) throw Fault("a width or precision of a format is too large");
   value = std::fabs(value);
   if (!std::isfinite(value)) {
     const char* text = std::isnan(value) ? "nan" : "inf";

@@ -74,17 +74,17 @@ Value split(Render& render, const Value& self, Arguments& arguments, bool from_r
   Pieces pieces;
   if (!from_right) {
     size_t at = 0;
-    for (size_t found = text.text.find(separator); found != std::string::npos && left > 0; --left) {
+    for (size_t found = find_text(text.text, separator); found != std::string::npos && left > 0; --left) {
       keep(render, pieces, text, at, found);
       at = found + separator.size();
-      found = text.text.find(separator, at);
+      found = find_text(text.text, separator, at);
     }
     keep(render, pieces, text, at, text.text.size());
     return list_of(std::move(pieces));
   }
   size_t end = text.text.size();
   while (left-- > 0 && end >= separator.size()) {
-    const size_t found = text.text.rfind(separator, end - separator.size());
+    const size_t found = find_last_text(std::string_view(text.text).substr(0, end), separator);
     if (found == std::string::npos) break;
     keep(render, pieces, text, found + separator.size(), end);
     end = found;
@@ -122,6 +122,8 @@ Value strip(Render& render, const Value& self, Arguments& arguments) {
   const auto [first, last] = given[0] && !given[0]->is(Kind::none)
                                  ? strip_range(text.text, side, given.text(0).text)
                                  : strip_range(text.text, side);
+  const size_t listed = given[0] && given[0]->is(Kind::string) ? given[0]->text().text.size() : 0;
+  render.meter.charge((first + text.text.size() - last) * (Meter::per_character + listed));
   return Value::string(text.slice(first, last));
 }
 
@@ -173,7 +175,7 @@ int64_t search(Render& render, const char* name, const Value& self, Arguments& a
   if (!valid) return -1;
   const std::string_view bytes = self.text().text;
   const std::string_view part = bytes.substr(first, last - first);
-  const size_t found = last_one ? part.rfind(wanted) : part.find(wanted);
+  const size_t found = last_one ? find_last_text(part, wanted) : find_text(part, wanted);
   return found == std::string_view::npos ? -1
                                          : static_cast<int64_t>(characters(bytes.substr(0, first + found)));
 }
@@ -194,8 +196,8 @@ Value count(Render& render, const Value& self, Arguments& arguments) {
   const std::string_view part = std::string_view(self.text().text).substr(first, last - first);
   if (wanted.empty()) return Value::integer(static_cast<int64_t>(characters(part)) + 1);
   int64_t times = 0;
-  for (size_t at = part.find(wanted); at != std::string_view::npos;
-       at = part.find(wanted, at + wanted.size()))
+  for (size_t at = find_text(part, wanted); at != std::string_view::npos;
+       at = find_text(part, wanted, at + wanted.size()))
     ++times;
   return Value::integer(times);
 }
@@ -225,7 +227,7 @@ Value join_method(Render& render, const Value& self, Arguments& arguments) {
 template <std::string (*map)(std::string_view)>
 Value mapped(Render& render, const Value& self, Arguments& arguments) {
   const Parameters given("the method", arguments, {});
-  render.meter.make(self.text().text.size() * 4);
+  render.meter.make(self.text().text.size() * 3);
   return whole(render, map(self.text().text), self.text());
 }
 
@@ -235,7 +237,7 @@ Value character_method(Render& render, const Value& self, Arguments& arguments) 
                                                "isdigit",     "isidentifier", "islower", "isnumeric",
                                                "isprintable", "isspace",      "istitle", "isupper"};
   const Parameters given("the method", arguments, {});
-  render.meter.charge(self.text().text.size());
+  render.meter.charge(self.text().text.size() * Meter::per_character);
   return Value::boolean(character_test(names[which])(self.text().text));
 }
 
@@ -273,7 +275,8 @@ Value partition(Render& render, const Value& self, Arguments& arguments) {
   const Text &text = self.text(), &separator = given.text(0);
   if (separator.text.empty()) throw Fault("empty separator");
   render.meter.charge(text.text.size());
-  const size_t found = from_right ? text.text.rfind(separator.text) : text.text.find(separator.text);
+  const size_t found =
+      from_right ? find_last_text(text.text, separator.text) : find_text(text.text, separator.text);
   const Value nothing = Value::literal("");
   if (found == std::string::npos)
     return Value::sequence(Kind::tuple,

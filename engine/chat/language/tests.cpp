@@ -57,7 +57,9 @@ bool same_as(Render&, const Value& value, Arguments& arguments) {
 template <std::string_view const& method>
 bool cased(Render& render, const Value& value, Arguments& arguments) {
   none(arguments);
-  return character_test(method)(to_text(value, render.meter).text);
+  const Text text = to_text(value, render.meter);
+  render.meter.charge(text.text.size() * Meter::per_character);
+  return character_test(method)(text.text);
 }
 constexpr std::string_view lower_method = "islower", upper_method = "isupper";
 

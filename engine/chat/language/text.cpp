@@ -1,6 +1,8 @@
 #include "engine/chat/language/text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace lockstep::engine::language {
 
@@ -82,6 +84,48 @@ size_t byte_offset(std::string_view text, size_t character) {
   size_t at = 0;
   while (character-- > 0 && at < text.size()) at = next_character(text, at);
   return at;
+}
+
+namespace {
+
+constexpr size_t short_needle = 16;  // up to here the standard library's search cannot become slow
+
+// Knuth, Morris and Pratt: `get` gives the characters of text and needle in the direction of the search.
+// Returns the number of characters up to and with the match, or npos.
+template <class Get>
+size_t search(size_t text_size, size_t size, Get get) {
+  std::vector<uint32_t> border(size, 0);
+  for (size_t i = 1, k = 0; i < size; ++i) {
+    while (k > 0 && get(false, i) != get(false, k)) k = border[k - 1];
+    if (get(false, i) == get(false, k)) ++k;
+    border[i] = static_cast<uint32_t>(k);
+  }
+  for (size_t i = 0, k = 0; i < text_size; ++i) {
+    while (k > 0 && get(true, i) != get(false, k)) k = border[k - 1];
+    if (get(true, i) == get(false, k)) ++k;
+    if (k == size) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+size_t find_text(std::string_view text, std::string_view wanted, size_t from) {
+  if (wanted.size() <= short_needle || from > text.size()) return text.find(wanted, from);
+  if (wanted.size() > text.size() - from) return std::string_view::npos;
+  const std::string_view part = text.substr(from);
+  const size_t end = search(part.size(), wanted.size(),
+                            [&](bool in_text, size_t i) { return in_text ? part[i] : wanted[i]; });
+  return end == std::string_view::npos ? end : from + end - wanted.size();
+}
+
+size_t find_last_text(std::string_view text, std::string_view wanted) {
+  if (wanted.size() <= short_needle) return text.rfind(wanted);
+  if (wanted.size() > text.size()) return std::string_view::npos;
+  const size_t end = search(text.size(), wanted.size(), [&](bool in_text, size_t i) {
+    return in_text ? text[text.size() - 1 - i] : wanted[wanted.size() - 1 - i];
+  });
+  return end == std::string_view::npos ? end : text.size() - end;
 }
 
 std::pair<size_t, size_t> strip_range(std::string_view text, Side side) {

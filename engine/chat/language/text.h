@@ -34,6 +34,11 @@ size_t byte_offset(std::string_view text, size_t character);  // of that charact
 size_t next_character(std::string_view text, size_t at);
 size_t previous_character(std::string_view text, size_t at);
 
+// First or last place of `wanted` at or after `from`, or before the end, or npos; in linear time whatever it
+// is.
+size_t find_text(std::string_view text, std::string_view wanted, size_t from = 0);
+size_t find_last_text(std::string_view text, std::string_view wanted);
+
 // Python's str.isspace() of one character, and the line ends of str.splitlines().
 bool is_space(char32_t character);
 bool is_line_end(char32_t character);

@@ -27,8 +27,8 @@ Text replace(Render& render, const Text& text, const Text& from, const Text& to,
       if (at >= bytes.size()) break;
     }
   } else {
-    for (size_t at = bytes.find(from.text); at != std::string::npos && left > 0;
-         at = bytes.find(from.text, copied))
+    for (size_t at = find_text(bytes, from.text); at != std::string::npos && left > 0;
+         at = find_text(bytes, from.text, copied))
       put(at, from.text.size());
   }
   result.append_slice(text, copied, bytes.size());
