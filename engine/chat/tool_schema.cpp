@@ -119,7 +119,7 @@ ParameterTypes ToolSchemas::types(const std::string& function, const std::string
 Value typed_value(std::string_view text, const ParameterTypes& types, Meter& meter) {
   const Value string = Value::string(Text(text, true));
   const auto allows = [&](const char* name) { return types.names.empty() || types.names.count(name) > 0; };
-  if (!types.declared || (types.names.size() == 1 && allows("string"))) return string;
+  if (!types.declared) return string;
   const auto [first, last] = language::strip_range(text, language::Side::both);
   const std::string_view bare = text.substr(first, last - first);
   if (allows("boolean") && (bare == "true" || bare == "True")) return Value::boolean(true);
