@@ -7,6 +7,7 @@
 // running when the call returns; wait() and download() finish them. No operation allocates device memory.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -72,5 +73,9 @@ std::vector<std::string> implementations();
 // name: one of implementations(), or "auto" for the best. threads: 0 means one a CPU that may be used.
 // Throws DeviceError naming what is not there and what is.
 std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
+
+// Measures the kernels of a CPU device against the best the machine can do and prints small tables. Takes
+// half a minute and 700 MB. Throws DeviceError for a device that is no CPU with vector kernels.
+void bench_kernels(std::ostream& out, std::string_view device, int threads);
 
 }  // namespace lockstep::kernels

@@ -10,6 +10,8 @@
 namespace lockstep::kernels::cpu::avx2 {
 
 using Bytes = __m256i;  // a part of a unit: 8 outputs
+// Of the type that the products give: GCC keeps a sum of another type in two registers.
+using Sums = int32_t __attribute__((vector_size(32)));
 inline constexpr int parts = 2;
 
 inline Bytes load_part(const uint8_t* p) { return _mm256_loadu_si256(at(p)); }
@@ -30,7 +32,9 @@ inline Bytes joined(Bytes low, Bytes high, int mask) { return _mm256_or_si256(lo
 
 namespace lockstep::kernels::cpu::avx2 {
 
+// Rows and tiles whose sums the registers hold in products of bytes.
 inline constexpr int few_rows = 4;
+inline constexpr int few_tiles = 1;
 
 inline __m256i broadcast_dword(const void* p) {
   int32_t x;
@@ -82,9 +86,11 @@ inline void dot_large(const uint8_t* codes, const InputRow* row, int from, __m25
   });
 }
 
-// d[r] = sum of code*q of each output over one group of `inputs`, which begins at input `from` of the rows.
-template <int bits, int rows>
-inline void dot_group(const uint8_t* codes, int inputs, const InputRow* row, int from, Ints* d) {
+// d[r] = sum of code*q of each output of a tile over one group of `inputs`, which begins at input `from` of
+// the rows. Not inlined: the caller's values would push these out of the registers.
+template <int bits, int tiles, int rows>
+[[gnu::noinline]] void dot_group(const uint8_t* codes, size_t, int inputs, const InputRow* row, int from,
+                                 Ints* d) {
   repeat<2>([&](auto part) {
     __m256i sum[rows];
     repeat<rows>([&](auto r) { sum[r] = _mm256_setzero_si256(); });
@@ -131,10 +137,10 @@ inline void store_words(int16_t* first, int16_t* second, Bytes w, int part) {
   _mm256_store_si256(at(first, part), _mm256_shuffle_epi8(w, pick));
   _mm256_store_si256(at(second, part), _mm256_shuffle_epi8(_mm256_srli_epi32(w, 16), pick));
 }
-inline Ints multiply_words(Ints sum, const int16_t* codes, Ints q) {
-  return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(_mm256_load_si256(at(codes)), q.a)),
-          _mm256_add_epi32(sum.b, _mm256_madd_epi16(_mm256_load_si256(at(codes, 1)), q.b))};
+inline Sums multiply_words(Sums sum, const int16_t* codes, Bytes q) {
+  return (Sums)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(_mm256_load_si256(at(codes)), q));
 }
+inline Ints tile_sums(const Sums* part) { return {(__m256i)part[0], (__m256i)part[1]}; }
 // Sixteen numbers q.
 inline void store_q(int16_t* to, const int8_t* high, const int8_t* low) {
   const __m256i h = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)));

@@ -10,6 +10,8 @@
 namespace lockstep::kernels::cpu::avx512 {
 
 using Bytes = __m512i;  // a part of a unit: all 16 outputs
+// Of the type that the products give: GCC keeps a sum of another type in two registers.
+using Sums = int32_t __attribute__((vector_size(64)));
 inline constexpr int parts = 1;
 
 inline Bytes load_part(const uint8_t* p) { return _mm512_loadu_si512(p); }
@@ -32,7 +34,9 @@ inline Bytes joined(Bytes low, Bytes high, int mask) {  // low | (high & mask)
 
 namespace lockstep::kernels::cpu::avx512 {
 
-inline constexpr int few_rows = 8;
+// Rows and tiles whose sums the registers hold in products of bytes.
+inline constexpr int few_rows = 4;
+inline constexpr int few_tiles = 2;
 
 inline __m512i broadcast_dword(const void* p) {
   int32_t x;
@@ -40,29 +44,52 @@ inline __m512i broadcast_dword(const void* p) {
   return _mm512_set1_epi32(x);
 }
 
-// d[r] = sum of code*q of each output over one group of `inputs`, which begins at input `from` of the rows.
-template <int bits, int rows>
-inline void dot_group(const uint8_t* codes, int inputs, const InputRow* row, int from, Ints* d) {
-  constexpr int chains = rows == 1 ? 2 : 1;  // a single sum would wait for itself
-  __m512i h[rows * chains], l[rows * chains];
-  repeat<rows * chains>([&](auto i) { h[i] = l[i] = _mm512_setzero_si512(); });
-  for (int at = 0; at < inputs; at += chunk_inputs, codes += 64 * bits) {
-    repeat<8>([&](auto u) {
-      const Bytes w = unit<bits, u>(codes);
-      repeat<rows>([&](auto r) {
-        constexpr int i = r * chains + u % chains;
-        h[i] = _mm512_dpbusd_epi32(h[i], w, broadcast_dword(row[r].high + from + at + 4 * u));
-        l[i] = _mm512_dpbusd_epi32(l[i], w, broadcast_dword(row[r].low + from + at + 4 * u));
-      });
-    });
+inline Sums multiply_bytes(Sums sum, Bytes codes, Bytes q) {
+  return (Sums)_mm512_dpbusd_epi32((__m512i)sum, codes, q);
+}
+
+// Sum i is of row i / (2*tiles), of its high or low bytes by turns, and of tile i % tiles. A single tile and
+// row has two of each, which take turns: one would wait for itself.
+template <int tiles, int rows>
+inline constexpr int chains = tiles* rows == 1 ? 2 : 1;
+
+template <int bits, int u, int tiles, int rows, int... i>
+[[gnu::always_inline]] inline void add_unit(Sums* sums, const uint8_t* codes, size_t tile_bytes,
+                                            const InputRow* row, int from, std::integer_sequence<int, i...>) {
+  constexpr int turn = u % chains<tiles, rows> * 2;
+  const Bytes w[] = {unit<bits, u>(codes), unit<bits, u>(codes + (tiles - 1) * tile_bytes)};
+  ((sums[turn + i] = multiply_bytes(
+        sums[turn + i], w[i % tiles],
+        broadcast_dword((i / tiles % 2 ? row[i / tiles / 2].low : row[i / tiles / 2].high) + from + 4 * u))),
+   ...);
+}
+template <int bits, int tiles, int rows, int... u>
+[[gnu::always_inline]] inline void add_chunk(Sums* sums, const uint8_t* codes, size_t tile_bytes,
+                                             const InputRow* row, int from,
+                                             std::integer_sequence<int, u...>) {
+  (add_unit<bits, u, tiles, rows>(sums, codes, tile_bytes, row, from,
+                                  std::make_integer_sequence<int, 2 * tiles * rows>{}),
+   ...);
+}
+
+// d[r][t] = sum of code*q of each output of tile t over one group of `inputs`, which begins at input `from`
+// of the rows. Not inlined: the caller's values would push these out of the registers.
+template <int bits, int tiles, int rows>
+[[gnu::noinline]] void dot_group(const uint8_t* codes, size_t tile_bytes, int inputs, const InputRow* row,
+                                 int from, Ints* d) {
+  Sums sums[2 * tiles * rows * chains<tiles, rows>] = {};
+  for (int at = 0; at < inputs; at += chunk_inputs, codes += 64 * bits)
+    add_chunk<bits, tiles, rows>(sums, codes, tile_bytes, row, from + at,
+                                 std::make_integer_sequence<int, chunk_inputs / 4>{});
+  if constexpr (chains<tiles, rows> == 2) {
+    sums[0] += sums[2];
+    sums[1] += sums[3];
   }
-  repeat<rows>([&](auto r) {
-    if constexpr (chains == 2) {
-      h[r] = _mm512_add_epi32(h[2 * r], h[2 * r + 1]);
-      l[r] = _mm512_add_epi32(l[2 * r], l[2 * r + 1]);
-    }
-    d[r] = {_mm512_add_epi32(_mm512_slli_epi32(h[r], 8), l[r])};
-  });
+#pragma GCC unroll 8
+  for (int k = 0; k < tiles * rows; ++k) {
+    const int high = k / tiles * 2 * tiles + k % tiles;
+    d[k] = {(__m512i)((sums[high] << 8) + sums[high + tiles])};
+  }
 }
 
 // Sixteen scales or biases in fp32. Converting is exact.
@@ -92,9 +119,10 @@ inline void store_words(int16_t* first, int16_t* second, Bytes w, int) {
   _mm512_store_si512(first, _mm512_shuffle_epi8(w, pick));
   _mm512_store_si512(second, _mm512_shuffle_epi8(_mm512_srli_epi32(w, 16), pick));
 }
-inline Ints multiply_words(Ints sum, const int16_t* codes, Ints q) {
-  return {_mm512_dpwssd_epi32(sum.v, _mm512_load_si512(codes), q.v)};
+inline Sums multiply_words(Sums sum, const int16_t* codes, Bytes q) {
+  return (Sums)_mm512_dpwssd_epi32((__m512i)sum, _mm512_load_si512(codes), q);
 }
+inline Ints tile_sums(const Sums* part) { return {(__m512i)part[0]}; }
 // Sixteen numbers q.
 inline void store_q(int16_t* to, const int8_t* high, const int8_t* low) {
   const __m256i h = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)));

@@ -91,7 +91,7 @@ bool use_many(const LinearKernels& kernels, const PackedMatrix& matrix, int rows
 int many_unit(const LinearKernels& kernels, const PackedMatrix& matrix, int rows, int threads) {
   const int pieces = (rows + most_rows - 1) / most_rows;
   const int fair = matrix.tiles * pieces / (4 * threads) / kernels.many_together * kernels.many_together;
-  return std::clamp(fair, kernels.many_together, 16);
+  return std::clamp(fair, kernels.many_together, most_tiles);
 }
 
 void compute(const LinearKernels& kernels, const Plan& plan, const Part& part, int first, int count,

@@ -38,7 +38,9 @@ struct LinearKernels {
   int many_from;      // rows from which `many` is the quicker one
   int many_together;  // tiles that `many` works on at a time
 };
+// Of one call of `many`.
 inline constexpr int most_rows = 96;
+inline constexpr int most_tiles = 16;
 
 void linear(const Linear&, const LinearKernels&, Pool&);
 void swiglu(const SwiGlu&, const LinearKernels&, Pool&);

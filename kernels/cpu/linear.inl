@@ -9,14 +9,8 @@ namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 namespace {
 
 void swiglu_row(const float* both, float* out, int n) {
-  for (int i = 0; i < n; i += lanes) {
-    const Floats y = silu(load(both + 2 * i)) * load(both + 2 * i + lanes);
-    if (n - i >= lanes) {
-      store(out + i, y);
-    } else {
-      store(out + i, y, n - i);
-    }
-  }
+  for (int i = 0; i < n; i += lanes)
+    store_within(out, i, n, silu(load(both + 2 * i)) * load(both + 2 * i + lanes));
 }
 
 constexpr LinearKernels kernels{few, many, swiglu_row, write_blocks, many_from, word_tiles};

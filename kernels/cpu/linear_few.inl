@@ -2,42 +2,51 @@
 
 namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 
-// One tile of codes; writes n outputs of each row.
-template <int bits, int rows>
+// Stores lanes of numbers [i, n).
+inline void store_within(float* y, int i, int n, Floats x) {
+  if (n - i >= lanes) {
+    store(y + i, x);
+  } else {
+    store(y + i, x, n - i);
+  }
+}
+
+// Some tiles of codes; writes n outputs of each row.
+template <int bits, int tiles, int rows>
 void few_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row, float* const* y,
               int offset, int n) {
   const int group = matrix.group, groups = matrix.inputs / group, together = segment_inputs / group;
   const int code_bytes = 2 * group * bits, scale_bytes = matrix.scale_type == ScaleType::fp32 ? 64 : 32;
-  Floats all[rows], segment[rows];
-  repeat<rows>([&](auto r) { all[r] = broadcast(0.0f); });
+  Floats all[rows][tiles] = {}, segment[rows][tiles] = {};
   for (int first = 0; first < groups; first += together) {
-    repeat<rows>([&](auto r) { segment[r] = broadcast(0.0f); });
     const int last = first + together < groups ? first + together : groups;
     for (int g = first; g < last; ++g, tile += matrix.group_bytes) {
-      Ints d[rows];
-      dot_group<bits, rows>(tile, group, row, g * group, d);
-      const Floats scale = load_scales(tile + code_bytes, matrix.scale_type);
-      const Floats bias = load_scales(tile + code_bytes + scale_bytes, matrix.scale_type);
-      repeat<rows>([&](auto r) {
-        segment[r] = fma(scale, to_floats(d[r]) * broadcast(row[r].multiplier[g]), segment[r]);
-        segment[r] = fma(bias, broadcast(row[r].sum[g]), segment[r]);
-      });
+      Ints d[rows][tiles];
+      dot_group<bits, tiles, rows>(tile, matrix.tile_bytes, group, row, g * group, d[0]);
+      for (int t = 0; t < tiles; ++t) {
+        const uint8_t* scales = tile + static_cast<size_t>(t) * matrix.tile_bytes + code_bytes;
+        const Floats scale = load_scales(scales, matrix.scale_type);
+        const Floats bias = load_scales(scales + scale_bytes, matrix.scale_type);
+        for (int r = 0; r < rows; ++r) {
+          const Floats s = g == first ? broadcast(0.0f) : segment[r][t];
+          const Floats x = fma(scale, to_floats(d[r][t]) * broadcast(row[r].multiplier[g]), s);
+          segment[r][t] = fma(bias, broadcast(row[r].sum[g]), x);
+        }
+      }
     }
-    repeat<rows>([&](auto r) { all[r] = first == 0 ? segment[r] : all[r] + segment[r]; });
+    for (int r = 0; r < rows; ++r) {
+      for (int t = 0; t < tiles; ++t) all[r][t] = first == 0 ? segment[r][t] : all[r][t] + segment[r][t];
+    }
   }
-  repeat<rows>([&](auto r) {
-    if (n == tile_outputs) {
-      store(y[r] + offset, all[r]);
-    } else {
-      store(y[r] + offset, all[r], n);
-    }
-  });
+  for (int r = 0; r < rows; ++r) {
+    for (int t = 0; t < tiles; ++t) store_within(y[r] + offset, t * tile_outputs, n, all[r][t]);
+  }
 }
 
 // One tile of bf16 weights.
 template <int rows>
-void dense_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row, float* const* y,
-                int offset, int n) {
+[[gnu::flatten]] void dense_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row,
+                                 float* const* y, int offset, int n) {
   Floats all[rows], segment[rows];
   repeat<rows>([&](auto r) { all[r] = broadcast(0.0f); });
   for (int first = 0; first < matrix.inputs; first += segment_inputs) {
@@ -51,44 +60,47 @@ void dense_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow*
     }
     repeat<rows>([&](auto r) { all[r] = first == 0 ? segment[r] : all[r] + segment[r]; });
   }
-  repeat<rows>([&](auto r) { store(y[r] + offset, all[r], n); });
+  repeat<rows>([&](auto r) { store_within(y[r] + offset, 0, n, all[r]); });
 }
 
 using FewTile = void (*)(const PackedMatrix&, const uint8_t* tile, const InputRow*, float* const*, int, int);
 
 // The function of `rows` rows, 1 to few_rows.
-template <int bits, int... i>
+template <int bits, int tiles, int... i>
 FewTile few_tile_of(int rows, std::integer_sequence<int, i...>) {
   if constexpr (bits == 16) {
     static constexpr FewTile table[] = {dense_tile<i + 1>...};
     return table[rows - 1];
   } else {
-    static constexpr FewTile table[] = {few_tile<bits, i + 1>...};
+    static constexpr FewTile table[] = {few_tile<bits, tiles, i + 1>...};
     return table[rows - 1];
   }
 }
 
+template <int tiles>
 FewTile few_tile_of(int bits, int rows) {
   constexpr std::make_integer_sequence<int, few_rows> each{};
   switch (bits) {
-    case 2: return few_tile_of<2>(rows, each);
-    case 3: return few_tile_of<3>(rows, each);
-    case 4: return few_tile_of<4>(rows, each);
-    case 5: return few_tile_of<5>(rows, each);
-    case 6: return few_tile_of<6>(rows, each);
-    case 8: return few_tile_of<8>(rows, each);
-    default: return few_tile_of<16>(rows, each);
+    case 2: return few_tile_of<2, tiles>(rows, each);
+    case 3: return few_tile_of<3, tiles>(rows, each);
+    case 4: return few_tile_of<4, tiles>(rows, each);
+    case 5: return few_tile_of<5, tiles>(rows, each);
+    case 6: return few_tile_of<6, tiles>(rows, each);
+    case 8: return few_tile_of<8, tiles>(rows, each);
+    default: return few_tile_of<16, 1>(rows, each);
   }
 }
 
 void few(const TileRun& run, const InputRow* row, float* const* y, int rows) {
-  for (int t = 0; t < run.count; ++t) {
+  const int together = run.matrix->bits == 16 ? 1 : few_tiles;
+  for (int t = 0; t < run.count; t += together) {
     const uint8_t* tile = run.tile + static_cast<size_t>(t) * run.matrix->tile_bytes;
-    const int offset = t * tile_outputs, left = run.outputs - offset,
-              n = left < tile_outputs ? left : tile_outputs;
+    const int offset = t * tile_outputs;
     for (int r = 0; r < rows; r += few_rows) {
       const int some = rows - r < few_rows ? rows - r : few_rows;
-      few_tile_of(run.matrix->bits, some)(*run.matrix, tile, row + r, y + r, offset, n);
+      const FewTile f = run.count - t >= together ? few_tile_of<few_tiles>(run.matrix->bits, some)
+                                                  : few_tile_of<1>(run.matrix->bits, some);
+      f(*run.matrix, tile, row + r, y + r, offset, run.outputs - offset);
     }
   }
 }

@@ -49,94 +49,109 @@ void fill(CodePanel& panel, const PackedMatrix& matrix, const uint8_t* tile, int
   }
 }
 
-// One segment of word_tiles tiles x `rows` rows, from row `first` of the panel on.
-template <int rows>
-void many_block(const CodePanel& tiles, const RowPanel& panel, int first, int group, int groups, float* to) {
-  Floats segment[rows][word_tiles];
-  repeat<rows>([&](auto r) { repeat<word_tiles>([&](auto t) { segment[r][t] = broadcast(0.0f); }); });
+// One segment of word_tiles tiles x `rows` rows, from row `first` of the panel on; i counts the sums in
+// registers, vectors within rows. (Written as pack expansions: the compiler keeps arrays that loops index in
+// memory.)
+template <int rows, int... i>
+void many_block(const CodePanel& tiles, const RowPanel& panel, int first, int group, int groups, bool start,
+                float* to, std::integer_sequence<int, i...>) {
+  constexpr int vectors = word_tiles * parts, words = 2 * tile_outputs * word_tiles;  // of a pair of inputs
+  alignas(64) float segment[rows][word_tiles][tile_outputs] = {};
   const int16_t* q = panel.q[first];
-  int pair = 0;
+  const int16_t* codes = tiles.codes[0][0];
   for (int g = 0; g < groups; ++g) {
-    Ints d[rows][word_tiles];
-    repeat<rows>([&](auto r) { repeat<word_tiles>([&](auto t) { d[r][t] = broadcast(int32_t{0}); }); });
-    for (const int end = pair + group / 2; pair < end; ++pair) {
-      repeat<rows>([&](auto r) {
-        int32_t two;
-        __builtin_memcpy(&two, q + r * segment_inputs + 2 * pair, sizeof two);
-        const Ints x = broadcast(two);
-        repeat<word_tiles>([&](auto t) { d[r][t] = multiply_words(d[r][t], tiles.codes[pair][t], x); });
-      });
-    }
-    repeat<rows>([&](auto r) {
+    Sums d[] = {(static_cast<void>(i), Sums{})...};
+    for (int pair = 0; pair < group / 2; ++pair, q += 2, codes += words)
+      ((d[i] = multiply_words(d[i], codes + i % vectors * (words / vectors),
+                              broadcast_dword(q + i / vectors * segment_inputs))),
+       ...);
+    alignas(64) Sums sums[rows][vectors];
+    ((sums[i / vectors][i % vectors] = d[i]), ...);
+    for (int r = 0; r < rows; ++r) {
       const Floats multiplier = broadcast(panel.multiplier[first + r][g]),
                    sum = broadcast(panel.sum[first + r][g]);
-      repeat<word_tiles>([&](auto t) {
-        Floats& s = segment[r][t];
-        s = fma(load(tiles.scale[g][t]), to_floats(d[r][t]) * multiplier, s);
-        s = fma(load(tiles.bias[g][t]), sum, s);
-      });
-    });
+      for (int t = 0; t < word_tiles; ++t) {
+        const Floats x = to_floats(tile_sums(sums[r] + t * parts)) * multiplier;
+        const Floats s = fma(load(tiles.scale[g][t]), x, load(segment[r][t]));
+        store(segment[r][t], fma(load(tiles.bias[g][t]), sum, s));
+      }
+    }
   }
-  repeat<rows>([&](auto r) {
-    repeat<word_tiles>([&](auto t) { store(to + (r * word_tiles + t) * tile_outputs, segment[r][t]); });
-  });
+  for (int k = 0; k < rows * word_tiles; ++k, to += tile_outputs) {
+    const Floats x = load(segment[k / word_tiles][k % word_tiles]);
+    store(to, start ? x : load(to) + x);
+  }
+}
+template <int rows>
+void many_block(const CodePanel& tiles, const RowPanel& panel, int first, int group, int groups, bool start,
+                float* to) {
+  many_block<rows>(tiles, panel, first, group, groups, start, to,
+                   std::make_integer_sequence<int, rows * word_tiles * parts>{});
 }
 
-using ManyBlock = void (*)(const CodePanel&, const RowPanel&, int, int, int, float*);
+using ManyBlock = void (*)(const CodePanel&, const RowPanel&, int, int, int, bool, float*);
 
 template <int... i>
 ManyBlock many_block_of(int rows, std::integer_sequence<int, i...>) {
-  static constexpr ManyBlock table[] = {many_block<i + 1>...};
+  static constexpr ManyBlock table[] = {static_cast<ManyBlock>(many_block<i + 1>)...};
   return table[rows - 1];
 }
 
+// Asks for the bytes of one segment of some tiles, which are far apart.
+inline void prefetch(const uint8_t* tile, size_t tile_bytes, int tiles, size_t bytes) {
+  for (int t = 0; t < tiles; ++t, tile += tile_bytes) {
+    for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(tile + i, 0, 2);
+  }
+}
+
+// At most most_tiles tiles; writes y from `offset` on.
 template <int bits>
-void many_of(const TileRun& run, const InputRow* row, float* const* y, int rows) {
+void many_of(const TileRun& run, const InputRow* row, float* const* y, int offset, int rows) {
   const PackedMatrix& matrix = *run.matrix;
   RowPanel panel;
   CodePanel codes;
-  alignas(64) float segment[word_rows][word_tiles * tile_outputs];
-  for (int from = 0; from < matrix.inputs; from += segment_inputs) {
+  alignas(64) float sums[most_tiles / word_tiles][most_rows][word_tiles * tile_outputs];
+  const size_t segment_bytes = static_cast<size_t>(segment_inputs / matrix.group) * matrix.group_bytes;
+  const uint8_t* segment = run.tile;
+  for (int from = 0; from < matrix.inputs; from += segment_inputs, segment += segment_bytes) {
     const int inputs = matrix.inputs - from < segment_inputs ? matrix.inputs - from : segment_inputs;
-    const int groups = inputs / matrix.group;
     fill(panel, row, rows, from, inputs, matrix.group);
     for (int first = 0; first < run.count; first += word_tiles) {
       const int tiles = run.count - first < word_tiles ? run.count - first : word_tiles;
-      for (int t = 0; t < tiles; ++t) {
-        const uint8_t* tile = run.tile + static_cast<size_t>(first + t) * matrix.tile_bytes;
-        fill<bits>(codes, matrix, tile + static_cast<size_t>(from / matrix.group) * matrix.group_bytes, t,
-                   groups);
-      }
-      const int left = run.outputs - first * tile_outputs;
-      const int n = left < word_tiles * tile_outputs ? left : word_tiles * tile_outputs;
+      const uint8_t* tile = segment + static_cast<size_t>(first) * matrix.tile_bytes;
+      for (int t = 0; t < tiles; ++t)
+        fill<bits>(codes, matrix, tile + static_cast<size_t>(t) * matrix.tile_bytes, t,
+                   inputs / matrix.group);
+      if (first + 2 * word_tiles <= run.count)
+        prefetch(tile + word_tiles * matrix.tile_bytes, matrix.tile_bytes, word_tiles, segment_bytes);
       for (int r = 0; r < rows; r += word_rows) {
         const int some = rows - r < word_rows ? rows - r : word_rows;
-        many_block_of(some, std::make_integer_sequence<int, word_rows>{})(codes, panel, r, matrix.group,
-                                                                          groups, segment[0]);
-        for (int k = 0; k < some; ++k) {
-          float* to = y[r + k] + first * tile_outputs;
-          for (int o = 0; o < n; o += lanes) {
-            const Floats part = load(segment[k] + o);
-            if (n - o >= lanes) {
-              store(to + o, from == 0 ? part : load(to + o) + part);
-            } else {
-              store(to + o, from == 0 ? part : load(to + o, n - o) + part, n - o);
-            }
-          }
-        }
+        many_block_of(some, std::make_integer_sequence<int, word_rows>{})(
+            codes, panel, r, matrix.group, inputs / matrix.group, from == 0, sums[first / word_tiles][r]);
       }
     }
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int o = 0; o < run.outputs; o += lanes)
+      store_within(y[r] + offset, o, run.outputs,
+                   load(sums[o / (word_tiles * tile_outputs)][r] + o % (word_tiles * tile_outputs)));
   }
 }
 
 void many(const TileRun& run, const InputRow* row, float* const* y, int rows) {
-  switch (run.matrix->bits) {
-    case 2: return many_of<2>(run, row, y, rows);
-    case 3: return many_of<3>(run, row, y, rows);
-    case 4: return many_of<4>(run, row, y, rows);
-    case 5: return many_of<5>(run, row, y, rows);
-    case 6: return many_of<6>(run, row, y, rows);
-    default: return many_of<8>(run, row, y, rows);
+  for (int t = 0; t < run.count; t += most_tiles) {
+    const int count = run.count - t < most_tiles ? run.count - t : most_tiles, offset = t * tile_outputs;
+    const TileRun part{
+        run.matrix, run.tile + static_cast<size_t>(t) * run.matrix->tile_bytes, count,
+        run.outputs - offset < count * tile_outputs ? run.outputs - offset : count * tile_outputs};
+    switch (run.matrix->bits) {
+      case 2: many_of<2>(part, row, y, offset, rows); break;
+      case 3: many_of<3>(part, row, y, offset, rows); break;
+      case 4: many_of<4>(part, row, y, offset, rows); break;
+      case 5: many_of<5>(part, row, y, offset, rows); break;
+      case 6: many_of<6>(part, row, y, offset, rows); break;
+      default: many_of<8>(part, row, y, offset, rows); break;
+    }
   }
 }
 
