@@ -12,6 +12,7 @@ namespace lockstep::kernels::cpu::avx2 {
 using Bytes = __m256i;  // a part of a unit: 8 outputs
 // Of the type that the products give: GCC keeps a sum of another type in two registers.
 using Sums = int32_t __attribute__((vector_size(32)));
+using Words = int16_t __attribute__((vector_size(32)));
 inline constexpr int parts = 2;
 
 inline Bytes load_part(const uint8_t* p) { return _mm256_loadu_si256(at(p)); }
@@ -33,8 +34,9 @@ inline Bytes joined(Bytes low, Bytes high, int mask) { return _mm256_or_si256(lo
 namespace lockstep::kernels::cpu::avx2 {
 
 // Rows and tiles whose sums the registers hold in products of bytes.
-inline constexpr int few_rows = 4;
+inline constexpr int few_rows = 2;
 inline constexpr int few_tiles = 1;
+inline constexpr int dense_rows = 4;  // of bf16 weights
 
 inline __m256i broadcast_dword(const void* p) {
   int32_t x;
@@ -49,41 +51,57 @@ inline constexpr int units_in_words = bits <= 4   ? 8
                                       : bits == 6 ? 2
                                                   : 1;
 
-// d += the sums of codes of up to 6 bits over `units` units from `first` on: no product sum saturates.
-template <int bits, int first, int rows>
-inline void dot_small(const uint8_t* codes, const InputRow* row, int from, __m256i* d) {
-  __m256i h[rows], l[rows];
-  repeat<units_in_words<bits>>([&](auto k) {
-    constexpr int u = first + k;
-    const Bytes w = unit<bits, u>(codes);
-    repeat<rows>([&](auto r) {
-      const __m256i x = _mm256_maddubs_epi16(w, broadcast_dword(row[r].high + from + 4 * u));
-      const __m256i y = _mm256_maddubs_epi16(w, broadcast_dword(row[r].low + from + 4 * u));
-      h[r] = k == 0 ? x : _mm256_add_epi16(h[r], x);
-      l[r] = k == 0 ? y : _mm256_add_epi16(l[r], y);
-    });
-  });
-  repeat<rows>([&](auto r) {
-    const __m256i x = _mm256_madd_epi16(h[r], _mm256_set1_epi16(256)),
-                  y = _mm256_madd_epi16(l[r], _mm256_set1_epi16(1));
-    d[r] = _mm256_add_epi32(d[r], _mm256_add_epi32(x, y));
-  });
+// Unit u of up to 6 bits: adds the products of high and low bytes of each row.
+template <int bits, int u, int... r>
+[[gnu::always_inline]] inline void add_unit(Words* high, Words* low, const uint8_t* codes,
+                                            const InputRow* row, int from, std::integer_sequence<int, r...>) {
+  const Bytes w = unit<bits, u>(codes);
+  ((high[r] += (Words)_mm256_maddubs_epi16(w, broadcast_dword(row[r].high + from + 4 * u)),
+    low[r] += (Words)_mm256_maddubs_epi16(w, broadcast_dword(row[r].low + from + 4 * u))),
+   ...);
+}
+
+// d += the sums over the units first + k, of up to 6 bits.
+template <int bits, int first, int... r, int... k>
+[[gnu::always_inline]] inline void add_units(Sums* d, const uint8_t* codes, const InputRow* row, int from,
+                                             std::integer_sequence<int, r...> rows,
+                                             std::integer_sequence<int, k...>) {
+  Words high[sizeof...(r)] = {}, low[sizeof...(r)] = {};
+  (add_unit<bits, first + k>(high, low, codes, row, from, rows), ...);
+  const __m256i one = _mm256_set1_epi16(1), high_one = _mm256_set1_epi16(256);
+  ((d[r] +=
+    (Sums)_mm256_madd_epi16((__m256i)high[r], high_one) + (Sums)_mm256_madd_epi16((__m256i)low[r], one)),
+   ...);
 }
 
 // The same for unit u of 8 bits. Two products with high bytes fit 16 bits (2 * 255 * 64), two with low bytes
 // do not: even and odd ones are summed apart.
-template <int u, int rows>
-inline void dot_large(const uint8_t* codes, const InputRow* row, int from, __m256i* d) {
+template <int u, int... r>
+[[gnu::always_inline]] inline void add_wide_unit(Sums* d, const uint8_t* codes, const InputRow* row, int from,
+                                                 std::integer_sequence<int, r...>) {
   const Bytes w = unit<8, u>(codes);
-  repeat<rows>([&](auto r) {
-    const __m256i even = _mm256_set1_epi16(255), one = _mm256_set1_epi16(1);
-    const __m256i low = broadcast_dword(row[r].low + from + 4 * u);
-    const __m256i x = _mm256_maddubs_epi16(w, broadcast_dword(row[r].high + from + 4 * u));
+  const __m256i even = _mm256_set1_epi16(255), one = _mm256_set1_epi16(1), high_one = _mm256_set1_epi16(256);
+  const auto add = [&](Sums sum, __m256i high, __m256i low) __attribute__((always_inline)) {
+    const __m256i x = _mm256_maddubs_epi16(w, high);
     const __m256i y = _mm256_maddubs_epi16(w, _mm256_and_si256(even, low));
     const __m256i z = _mm256_maddubs_epi16(w, _mm256_andnot_si256(even, low));
-    d[r] = _mm256_add_epi32(d[r], _mm256_madd_epi16(x, _mm256_set1_epi16(256)));
-    d[r] = _mm256_add_epi32(d[r], _mm256_add_epi32(_mm256_madd_epi16(y, one), _mm256_madd_epi16(z, one)));
-  });
+    return sum + (Sums)_mm256_madd_epi16(x, high_one) +
+           ((Sums)_mm256_madd_epi16(y, one) + (Sums)_mm256_madd_epi16(z, one));
+  };
+  ((d[r] =
+        add(d[r], broadcast_dword(row[r].high + from + 4 * u), broadcast_dword(row[r].low + from + 4 * u))),
+   ...);
+}
+
+template <int bits, class Rows, int... k>
+[[gnu::always_inline]] inline void add_chunk(Sums* d, const uint8_t* codes, const InputRow* row, int from,
+                                             Rows rows, std::integer_sequence<int, k...>) {
+  if constexpr (bits == 8) {
+    (add_wide_unit<k>(d, codes, row, from, rows), ...);
+  } else {
+    constexpr int step = units_in_words<bits>;
+    (add_units<bits, k * step>(d, codes, row, from, rows, std::make_integer_sequence<int, step>{}), ...);
+  }
 }
 
 // d[r] = sum of code*q of each output of a tile over one group of `inputs`, which begins at input `from` of
@@ -91,20 +109,15 @@ inline void dot_large(const uint8_t* codes, const InputRow* row, int from, __m25
 template <int bits, int tiles, int rows>
 [[gnu::noinline]] void dot_group(const uint8_t* codes, size_t, int inputs, const InputRow* row, int from,
                                  Ints* d) {
-  repeat<2>([&](auto part) {
-    __m256i sum[rows];
-    repeat<rows>([&](auto r) { sum[r] = _mm256_setzero_si256(); });
+  constexpr std::make_integer_sequence<int, 8 / units_in_words<bits>> steps{};
+  for (int part = 0; part < parts; ++part) {
+    Sums sums[rows] = {};
     const uint8_t* p = codes + 32 * part;
-    for (int at = 0; at < inputs; at += chunk_inputs, p += 64 * bits) {
-      if constexpr (bits == 8) {
-        repeat<8>([&](auto u) { dot_large<u, rows>(p, row, from + at, sum); });
-      } else {
-        constexpr int step = units_in_words<bits>;
-        repeat<8 / step>([&](auto k) { dot_small<bits, k * step, rows>(p, row, from + at, sum); });
-      }
-    }
-    repeat<rows>([&](auto r) { (part == 0 ? d[r].a : d[r].b) = sum[r]; });
-  });
+    for (int at = 0; at < inputs; at += chunk_inputs, p += 64 * bits)
+      add_chunk<bits>(sums, p, row, from + at, std::make_integer_sequence<int, rows>{}, steps);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) (part == 0 ? d[r].a : d[r].b) = (__m256i)sums[r];
+  }
 }
 
 // Sixteen scales or biases in fp32. Converting is exact.
@@ -127,7 +140,7 @@ inline Floats load_dense(const uint8_t* p, bool second) {
 
 // Rows and tiles whose sums the registers hold in products of 16-bit words.
 inline constexpr int word_rows = 5;
-inline constexpr int many_from = 8;  // rows from which unpacking to words is the quicker way
+inline constexpr int many_from = 3;  // rows from which unpacking to words is the quicker way
 inline constexpr int word_tiles = 1;
 
 // A part of a tile's pair of inputs as words, for multiply_words: dword o has the two codes of output o.

@@ -37,6 +37,7 @@ namespace lockstep::kernels::cpu::avx512 {
 // Rows and tiles whose sums the registers hold in products of bytes.
 inline constexpr int few_rows = 4;
 inline constexpr int few_tiles = 2;
+inline constexpr int dense_rows = 8;  // of bf16 weights
 
 inline __m512i broadcast_dword(const void* p) {
   int32_t x;
@@ -109,7 +110,7 @@ inline Floats load_dense(const uint8_t* p, bool second) {
 
 // Rows and tiles whose sums the registers hold in products of 16-bit words.
 inline constexpr int word_rows = 6;
-inline constexpr int many_from = 12;  // rows from which unpacking to words is the quicker way
+inline constexpr int many_from = 24;  // rows from which unpacking to words is the quicker way
 inline constexpr int word_tiles = 4;
 
 // A tile's pair of inputs as words, for multiply_words: dword o has the two codes of output o.

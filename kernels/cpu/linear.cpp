@@ -117,7 +117,7 @@ void linear(const Linear& op, const LinearKernels& kernels, Pool& pool) {
     each_expert(plan, op.expert, [&](int expert, int first, int last) {
       const bool many = use_many(kernels, matrix, last - first);
       add_parts(plan, &output, matrix, expert, first, last,
-                many ? many_unit(kernels, matrix, op.rows, pool.threads()) : 1);
+                many ? many_unit(kernels, matrix, op.rows, pool.threads()) : kernels.few_together);
     });
   }
   const Plan& shared = plan;

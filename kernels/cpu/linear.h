@@ -27,7 +27,7 @@ struct TileRun {
 };
 
 struct LinearKernels {
-  // y[r][0..outputs) for each row. Weights are read once for every few_rows() rows.
+  // y[r][0..outputs) for each row. Weights come from memory once, from the cache for every few rows.
   void (*few)(const TileRun&, const InputRow* row, float* const* y, int rows);
   // The same for at most most_rows rows; unpacks weights once for all of them. Not for bf16.
   void (*many)(const TileRun&, const InputRow* row, float* const* y, int rows);
@@ -35,6 +35,7 @@ struct LinearKernels {
   void (*swiglu)(const float* both, float* out, int n);
   // Blocks of numbers [first, first + n) of a row, a multiple of the group; x is the whole row.
   void (*blocks)(const Blocks&, int row, int first, int n, const float* x);
+  int few_together;   // tiles that `few` works on at a time
   int many_from;      // rows from which `many` is the quicker one
   int many_together;  // tiles that `many` works on at a time
 };

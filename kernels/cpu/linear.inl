@@ -13,7 +13,7 @@ void swiglu_row(const float* both, float* out, int n) {
     store_within(out, i, n, silu(load(both + 2 * i)) * load(both + 2 * i + lanes));
 }
 
-constexpr LinearKernels kernels{few, many, swiglu_row, write_blocks, many_from, word_tiles};
+constexpr LinearKernels kernels{few, many, swiglu_row, write_blocks, few_tiles, many_from, word_tiles};
 
 }  // namespace
 

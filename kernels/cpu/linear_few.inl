@@ -11,6 +11,14 @@ inline void store_within(float* y, int i, int n, Floats x) {
   }
 }
 
+// Asks for `bytes` of each of some tiles.
+inline void prefetch(const uint8_t* tile, size_t tile_bytes, int tiles, size_t bytes) {
+  for (int t = 0; t < tiles; ++t, tile += tile_bytes) {
+    for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(tile + i);
+  }
+}
+inline constexpr int few_ahead = 1024;  // bytes; measured: less comes late, more is evicted again
+
 // Some tiles of codes; writes n outputs of each row.
 template <int bits, int tiles, int rows>
 void few_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row, float* const* y,
@@ -22,6 +30,7 @@ void few_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* r
     const int last = first + together < groups ? first + together : groups;
     for (int g = first; g < last; ++g, tile += matrix.group_bytes) {
       Ints d[rows][tiles];
+      prefetch(tile + few_ahead, matrix.tile_bytes, tiles, matrix.group_bytes);
       dot_group<bits, tiles, rows>(tile, matrix.tile_bytes, group, row, g * group, d[0]);
       for (int t = 0; t < tiles; ++t) {
         const uint8_t* scales = tile + static_cast<size_t>(t) * matrix.tile_bytes + code_bytes;
@@ -50,7 +59,7 @@ template <int rows>
   Floats all[rows], segment[rows];
   repeat<rows>([&](auto r) { all[r] = broadcast(0.0f); });
   for (int first = 0; first < matrix.inputs; first += segment_inputs) {
-    repeat<rows>([&](auto r) { segment[r] = broadcast(0.0f); });
+    for (Floats& s : segment) s = broadcast(0.0f);
     const int last = first + segment_inputs < matrix.inputs ? first + segment_inputs : matrix.inputs;
     for (int i = first; i < last; i += 2, tile += matrix.group_bytes) {
       const Floats w = load_dense(tile, false), v = load_dense(tile, true);
@@ -65,42 +74,43 @@ template <int rows>
 
 using FewTile = void (*)(const PackedMatrix&, const uint8_t* tile, const InputRow*, float* const*, int, int);
 
-// The function of `rows` rows, 1 to few_rows.
+// The functions of 1, 2, … rows.
 template <int bits, int tiles, int... i>
-FewTile few_tile_of(int rows, std::integer_sequence<int, i...>) {
-  if constexpr (bits == 16) {
-    static constexpr FewTile table[] = {dense_tile<i + 1>...};
-    return table[rows - 1];
-  } else {
-    static constexpr FewTile table[] = {few_tile<bits, tiles, i + 1>...};
-    return table[rows - 1];
-  }
+const FewTile* few_tile_of(std::integer_sequence<int, i...>) {
+  static constexpr FewTile table[] = {few_tile<bits, tiles, i + 1>...};
+  return table;
+}
+template <int... i>
+const FewTile* dense_tile_of(std::integer_sequence<int, i...>) {
+  static constexpr FewTile table[] = {dense_tile<i + 1>...};
+  return table;
 }
 
 template <int tiles>
-FewTile few_tile_of(int bits, int rows) {
-  constexpr std::make_integer_sequence<int, few_rows> each{};
+const FewTile* few_tile_of(int bits) {
+  constexpr std::make_integer_sequence<int, few_rows> rows{};
   switch (bits) {
-    case 2: return few_tile_of<2, tiles>(rows, each);
-    case 3: return few_tile_of<3, tiles>(rows, each);
-    case 4: return few_tile_of<4, tiles>(rows, each);
-    case 5: return few_tile_of<5, tiles>(rows, each);
-    case 6: return few_tile_of<6, tiles>(rows, each);
-    case 8: return few_tile_of<8, tiles>(rows, each);
-    default: return few_tile_of<16, 1>(rows, each);
+    case 2: return few_tile_of<2, tiles>(rows);
+    case 3: return few_tile_of<3, tiles>(rows);
+    case 4: return few_tile_of<4, tiles>(rows);
+    case 5: return few_tile_of<5, tiles>(rows);
+    case 6: return few_tile_of<6, tiles>(rows);
+    default: return few_tile_of<8, tiles>(rows);
   }
 }
 
 void few(const TileRun& run, const InputRow* row, float* const* y, int rows) {
-  const int together = run.matrix->bits == 16 ? 1 : few_tiles;
-  for (int t = 0; t < run.count; t += together) {
+  const int bits = run.matrix->bits, most = bits == 16 ? dense_rows : few_rows;
+  for (int t = 0, tiles; t < run.count; t += tiles) {
+    tiles = bits == 16 || run.count - t < few_tiles ? 1 : few_tiles;
+    const FewTile* functions = bits == 16   ? dense_tile_of(std::make_integer_sequence<int, dense_rows>{})
+                               : tiles == 1 ? few_tile_of<1>(bits)
+                                            : few_tile_of<few_tiles>(bits);
     const uint8_t* tile = run.tile + static_cast<size_t>(t) * run.matrix->tile_bytes;
     const int offset = t * tile_outputs;
-    for (int r = 0; r < rows; r += few_rows) {
-      const int some = rows - r < few_rows ? rows - r : few_rows;
-      const FewTile f = run.count - t >= together ? few_tile_of<few_tiles>(run.matrix->bits, some)
-                                                  : few_tile_of<1>(run.matrix->bits, some);
-      f(*run.matrix, tile, row + r, y + r, offset, run.outputs - offset);
+    for (int r = 0; r < rows; r += most) {
+      const int some = rows - r < most ? rows - r : most;
+      functions[some - 1](*run.matrix, tile, row + r, y + r, offset, run.outputs - offset);
     }
   }
 }

@@ -97,13 +97,6 @@ ManyBlock many_block_of(int rows, std::integer_sequence<int, i...>) {
   return table[rows - 1];
 }
 
-// Asks for the bytes of one segment of some tiles, which are far apart.
-inline void prefetch(const uint8_t* tile, size_t tile_bytes, int tiles, size_t bytes) {
-  for (int t = 0; t < tiles; ++t, tile += tile_bytes) {
-    for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(tile + i, 0, 2);
-  }
-}
-
 // At most most_tiles tiles; writes y from `offset` on.
 template <int bits>
 void many_of(const TileRun& run, const InputRow* row, float* const* y, int offset, int rows) {

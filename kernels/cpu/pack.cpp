@@ -18,11 +18,15 @@ uint64_t spread(uint64_t x) {
   return (x & lower) | (x & lower << width) << (span - width);
 }
 
-// Eight codes of a little-endian bit stream, spread to one a byte.
+// Eight codes of a little-endian bit stream that ends at `end`, spread to one a byte.
 template <int bits>
-uint64_t eight_codes(const uint8_t* source) {
+uint64_t eight_codes(const uint8_t* source, const uint8_t* end) {
   uint64_t x = 0;
-  std::memcpy(&x, source, bits);
+  if (end - source >= 8) {
+    std::memcpy(&x, source, sizeof x);  // more than needed: quicker
+  } else {
+    std::memcpy(&x, source, bits);
+  }
   if constexpr (bits == 8) return x;
   return spread<8, bits>(spread<16, 2 * bits>(spread<32, 4 * bits>(x)));
 }
@@ -44,10 +48,10 @@ void store_plane(const Units& unit, uint32_t* dwords) {
 
 // 32 inputs of one output; dwords: where the output's first dword of the chunk goes.
 template <int bits>
-void pack_chunk(const uint8_t* source, uint32_t* dwords) {
+void pack_chunk(const uint8_t* source, const uint8_t* end, uint32_t* dwords) {
   Units unit;
   for (int k = 0; k < 4; ++k) {
-    const uint64_t eight = eight_codes<bits>(source + k * bits);
+    const uint64_t eight = eight_codes<bits>(source + k * bits, end);
     std::memcpy(unit + 2 * k, &eight, sizeof eight);
   }
   if constexpr (bits == 8) store_plane<0, 8>(unit, dwords);
@@ -81,13 +85,15 @@ void pack_tile(const MatrixSource& source, const PackedMatrix& matrix, int exper
   const size_t first =
       static_cast<size_t>(expert) * static_cast<size_t>(source.outputs) + static_cast<size_t>(output);
   const auto* weights = static_cast<const uint8_t*>(source.weights) + first * row_bytes;
+  const uint8_t* end = static_cast<const uint8_t*>(source.weights) +
+                       static_cast<size_t>(source.experts) * static_cast<size_t>(source.outputs) * row_bytes;
   for (int g = 0; g < groups; ++g, to += matrix.group_bytes) {
     for (int o = 0; o < count; ++o) {
       const uint8_t* row =
           weights + static_cast<size_t>(o) * row_bytes + static_cast<size_t>(g) * codes / tile_outputs;
       auto* dwords = reinterpret_cast<uint32_t*>(to) + o;
       for (int chunk = 0; chunk < source.group / chunk_inputs; ++chunk)
-        pack_chunk<bits>(row + chunk * 4 * bits, dwords + chunk * bits * tile_outputs);
+        pack_chunk<bits>(row + chunk * 4 * bits, end, dwords + chunk * bits * tile_outputs);
       const size_t at =
           (first + static_cast<size_t>(o)) * static_cast<size_t>(groups) + static_cast<size_t>(g);
       store_scale(to + codes, o, matrix.scale_type, source.scales, source.scale_type, at);
