@@ -114,6 +114,18 @@ for (const variant of variants) {
   result.variants.push({ name: variant.name, file: variant.file, replace: variant.replace, samples });
 }
 
+// Words: texts and the lengths in bytes of what each expression cuts them into.
+result.words = [];
+for (const expression of [letters, lettersAndMarks]) {
+  const json = JSON.parse(readFileSync('tests/data/tiny-dense/tokenizer.json', 'utf8'));
+  json.pre_tokenizer = json.pre_tokenizer.pretokenizers[0];
+  json.pre_tokenizer.pattern.Regex = expression;
+  const splitter = Tokenizer.fromString(JSON.stringify(json)).getPreTokenizer();
+  const samples = Array.from({ length: 1000 * factor }, () => text({ weight: 12, list: [...contractions, ...blanks] }, 12))
+    .map((sample) => [sample, splitter.preTokenizeString(sample).map(([word]) => Buffer.byteLength(word))]);
+  result.words.push({ expression, samples });
+}
+
 // Long runs: the number of ids and their FNV-1a hash (32 bits, over the ids as little-endian u32).
 const starter = Tokenizer.fromString(readFileSync('packaging/starter/tokenizer.json', 'utf8'));
 const mixed = Array.from({ length: 200000 }, () => pick([...'etaoinshrdlu'])).join('');

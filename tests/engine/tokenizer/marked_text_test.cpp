@@ -143,6 +143,13 @@ TEST_CASE("F40 a normalized added token needs all of its bytes from the template
   CHECK(found({{"e\u0301Zoë", true}, {"Zoë", false}, {"Zoë", true}, {"Zoe\u0308", false}}) == 2);
 }
 
+TEST_CASE("F40 a rewritten part that is own in places only holds no token") {
+  const Tokenizer tokenizer = with_token(R"("content": "\u0302", "normalized": true)");
+  const MarkedText text = marked({{"e", true}, {"\u0301", false}, {"\u0323", true}, {"\u0302", false}});
+  CHECK(count(tokenizer.encode(text), 2048) == 0);
+  CHECK(count(tokenizer.encode(text.text, true), 2048) == 1);
+}
+
 TEST_CASE("F44 blanks are eaten by rstrip and lstrip, words guard single_word") {
   const auto same = [](const Tokenizer& tokenizer, std::string_view text, std::string_view before,
                        std::string_view after) {
