@@ -169,14 +169,14 @@ asio::awaitable<void> App::stop() {
   server_.finish_connections();
   const auto no_requests = [this] { return service_.requests() == 0; };
   if (!no_requests()) {
-    const std::string running = std::to_string(service_.requests()) + " running";
-    log_info("stopping: " + running + ", at most " + std::to_string(configuration_.drain.count()) +
-             " s for them");
-    notify_status("Stopping, " + running);
+    const std::string left = "stopping: " + std::to_string(configuration_.drain.count()) +
+                             " s for requests in work: " + std::to_string(service_.requests());
+    log_info(left);
+    notify_status(left);
     co_await wait_for(no_requests, configuration_.drain);
   }
   if (!no_requests()) {
-    log_warning("stopping: " + std::to_string(service_.requests()) + " requests are cut short");
+    log_warning("stopping: cut short: " + std::to_string(service_.requests()));
     service_.end_exchanges("the server is shutting down");
     co_await wait_for(no_requests, limits::last_words);
   }

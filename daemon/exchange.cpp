@@ -51,7 +51,7 @@ Exchange::Exchange(Service& service, Peer& peer, Ticket ticket)
   bridge_->set_on_overflow([this] {
     too_slow_ = true;
     cancel();
-    peer_.hang_up();
+    peer_.hang_up("the client reads too slowly");
   });
 }
 

@@ -46,9 +46,10 @@ asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self
   } catch (const PeerGone& gone) {
     log_info("local Chat cancelled " + self->peer_ + " " + gone.what());
   } catch (const boost::system::system_error& failed) {
-    log_info("local connection broke " + self->peer_ + " " + failed.code().message());
+    log_info("local connection broke " + self->peer_ + " " +
+             (self->broken_.empty() ? failed.code().message() : self->broken_));
   }
-  self->hang_up();
+  self->stream_.close();
 }
 
 asio::awaitable<void> LocalConnection::serve_calls() {
@@ -143,7 +144,7 @@ asio::awaitable<void> LocalConnection::write(std::string bytes) {
 
 void LocalConnection::finish() {
   finishing_ = true;
-  if (idle_) hang_up();
+  if (idle_) hang_up("the daemon stops");
 }
 
 PeerState LocalConnection::look() { return look_at_socket(stream_.socket().native_handle()); }
@@ -151,6 +152,9 @@ PeerState LocalConnection::look() { return look_at_socket(stream_.socket().nativ
 // A Unix socket's kernel tells a client that has left from one that only stopped writing.
 asio::awaitable<void> LocalConnection::probe() { co_return; }
 
-void LocalConnection::hang_up() { stream_.close(); }
+void LocalConnection::hang_up(const std::string& why) {
+  broken_ = why;
+  stream_.close();
+}
 
 }  // namespace lockstep::daemon

@@ -24,7 +24,7 @@ class LocalConnection : public ServedConnection {
   void finish() override;
   PeerState look() override;
   boost::asio::awaitable<void> probe() override;
-  void hang_up() override;
+  void hang_up(const std::string& why) override;
 
  private:
   template <typename T>
@@ -41,6 +41,7 @@ class LocalConnection : public ServedConnection {
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
   const std::string peer_;
   ipc::FrameReader frames_;
+  std::string broken_;  // why hang_up() was called
   bool idle_ = false;
   bool finishing_ = false;
 };

@@ -31,8 +31,8 @@ class Peer {
   // Sends something that a half-closed client ignores and the kernel of one that has left answers with a
   // reset, which look() then sees.
   virtual boost::asio::awaitable<void> probe() = 0;
-  // Ends the connection at once, also under a pending write.
-  virtual void hang_up() = 0;
+  // Ends the connection at once, also under a pending write. `why` is for the log.
+  virtual void hang_up(const std::string& why) = 0;
 };
 
 }  // namespace lockstep::daemon

@@ -67,7 +67,7 @@ void Server::finish_connections() {
 }
 
 void Server::close_connections() {
-  for (ServedConnection* connection : connections_) connection->hang_up();
+  for (ServedConnection* connection : connections_) connection->hang_up("the daemon stops");
 }
 
 }  // namespace lockstep::daemon

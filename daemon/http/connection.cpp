@@ -64,10 +64,11 @@ asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
     self->notes_ = gone.what();
     self->log_request(499);
   } catch (const boost::system::system_error& failed) {
-    self->notes_ = "the connection broke (" + failed.code().message() + ")";
+    self->notes_ =
+        self->broken_.empty() ? "the connection broke (" + failed.code().message() + ")" : self->broken_;
     self->log_request(499);
   }
-  self->hang_up();
+  self->stream_.close();
 }
 
 asio::awaitable<void> Connection::serve_requests() {
@@ -228,7 +229,7 @@ asio::awaitable<void> Connection::write(std::string bytes) {
 
 void Connection::finish() {
   finishing_ = true;
-  if (idle_) hang_up();
+  if (idle_) hang_up("the daemon stops");
 }
 
 PeerState Connection::look() { return look_at_socket(stream_.socket().native_handle()); }
@@ -244,7 +245,10 @@ asio::awaitable<void> Connection::probe() {
   }
 }
 
-void Connection::hang_up() { stream_.close(); }
+void Connection::hang_up(const std::string& why) {
+  broken_ = why;
+  stream_.close();
+}
 
 void Connection::log_request(int status) const {
   if (!parser_) return;

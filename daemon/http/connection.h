@@ -32,7 +32,7 @@ class Connection : public ServedConnection, public ReplyChannel {
   void finish() override;
   PeerState look() override;
   boost::asio::awaitable<void> probe() override;
-  void hang_up() override;
+  void hang_up(const std::string& why) override;
   boost::asio::awaitable<void> write(std::string bytes) override;
   Framing& framing() override { return framing_; }
   void stream_begun() override { streaming_ = true; }
@@ -63,6 +63,7 @@ class Connection : public ServedConnection, public ReplyChannel {
   std::optional<Parser> parser_;  // of the request in work
   Framing framing_;
   std::chrono::steady_clock::time_point begun_;
+  std::string broken_;      // why hang_up() was called
   bool idle_ = false;       // between two requests
   bool finishing_ = false;  // no further request
   bool streaming_ = false;  // the header of a stream is out

@@ -1,0 +1,44 @@
+#include <fstream>
+#include <iterator>
+
+#include "daemon/configuration_keys.h"
+#include "daemon/openai/chat_request.h"
+#include "tests/catch.h"
+
+namespace lockstep::test {
+namespace {
+
+std::string manual(const std::string& name) {
+  std::ifstream in(std::string(LOCKSTEP_SOURCE_DIR "/man/") + name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_CASE("lockstepd.toml(5) has every key with its range and default") {
+  const std::string text = manual("lockstepd.toml.5");
+  for (const daemon::ConfigurationKey& key : daemon::configuration_keys()) {
+    const std::string name(key.name.substr(key.name.find('.') + 1));
+    const std::size_t at = text.find(".It Ic " + name + " No (");
+    INFO(key.name);
+    REQUIRE(at != std::string::npos);
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    INFO(line);
+    // "integer from 1 to 256" is "integer, 1 to 256" there.
+    std::string kind(key.kind);
+    if (const std::size_t from = kind.find(" from "); from != std::string::npos) {
+      kind.replace(from, 6, ", ");
+      CHECK(line.find(kind) != std::string::npos);
+    }
+    if (key.standard.find(' ') == std::string_view::npos) CHECK(line.find(key.standard) != std::string::npos);
+  }
+}
+
+TEST_CASE("lockstepd(8) names every field of a chat request") {
+  const std::string text = manual("lockstepd.8");
+  for (const daemon::openai::FieldHelp& field : daemon::openai::chat_fields()) {
+    INFO(field.name);
+    CHECK(text.find(std::string(field.name)) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test
