@@ -46,8 +46,9 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", LOCKSTEP_VERSION);
   std::array<CLI::Option*, overrides.size()> options;
   for (std::size_t i = 0; i < overrides.size(); ++i)
-    options[i] =
-        app.add_option(overrides[i].option, values[i], overrides[i].help)->type_name(overrides[i].kind);
+    options[i] = app.add_option(overrides[i].option, values[i], overrides[i].help)
+                     ->type_name(overrides[i].kind)
+                     ->take_last();
 
   try {
     app.parse(argc, argv);
