@@ -144,8 +144,8 @@ const std::vector<Lane> prompts = {{0, 5},        {0, 1},        {64, 33}, {7, 1
                                    {0, 2, false}, {9, 4, false}, {1, 1},   {2, 3}};
 const std::vector<Lane> replays = {{0, 8, false, 5}, {0, 4, false, 4}, {40, 8, false, 0}, {3, 5, false, 1},
                                    {1, 3, false, 3}, {0, 3, false, 1}, {17, 2, false, 2}, {0, 2, false, 0}};
-const DeltaShape shapes[] = {
-    {1, 1, 32, 16, 4}, {2, 4, 64, 32, 4}, {1, 2, 128, 128, 4}, {1, 3, 16, 48, 3}, {3, 3, 64, 64, 2}};
+const DeltaShape shapes[] = {{1, 1, 32, 16, 4}, {2, 4, 64, 32, 4}, {1, 2, 128, 128, 4},
+                             {1, 3, 16, 48, 3}, {3, 3, 64, 64, 2}, {1, 1, 16, 16, 1}};
 constexpr Kind odd_kinds[] = {Kind::outliers, Kind::tiny, Kind::huge, Kind::mixed, Kind::zeros};
 
 }  // namespace

@@ -37,6 +37,7 @@ std::string describe(const Array& got, size_t row, size_t offset, uint32_t g, ui
 
 std::string row_difference(const Array& got, size_t got_row, const Array& want, size_t want_row) {
   if (got.row_bytes != want.row_bytes) return got.name + ": rows of another size";
+  if (got.row_bytes == 0) return "";
   const size_t a = got_row * got.row_bytes, b = want_row * want.row_bytes;
   if (std::memcmp(&got.bytes[a], &want.bytes[b], got.row_bytes) == 0) return "";
   for (size_t i = 0; i < got.row_bytes; i += got.floats ? 4 : 1) {

@@ -1,4 +1,5 @@
 // Linear attention: causal convolution and the gated delta rule (canon.md, "Gated delta rule").
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -47,7 +48,7 @@ void store_history(const Sequence& sequence, const DeltaShape& shape, const floa
       next[static_cast<size_t>(t * channels + c)] = history.at(rows - before + t, c);
     }
   }
-  std::memcpy(state + sequence.state_slot * before * channels, next.data(), next.size() * sizeof(float));
+  std::copy(next.begin(), next.end(), state + sequence.state_slot * before * channels);
 }
 
 // One value head's state S[key_dim][value_dim] and what is done to it.
