@@ -52,14 +52,14 @@ struct Work {
   Work(int queries, int dim, Carver memory)
       : key_high(memory.take<TileHigh>(static_cast<size_t>(slots * dim))),
         value_high(memory.take<TileHigh>(static_cast<size_t>(slots * dim))),
-        q(memory.take<int16_t>(static_cast<size_t>(queries * dim))),
-        q_high(memory.take<RowHigh>(static_cast<size_t>(queries * dim))),
-        w(memory.take<int16_t>(static_cast<size_t>(queries * slots))),
-        w_high(memory.take<RowHigh>(static_cast<size_t>(queries * slots))),
+        q(memory.take<uint8_t>(static_cast<size_t>(queries * row_bytes(dim)))),
+        w(memory.take<uint8_t>(static_cast<size_t>(queries * row_bytes(slots)))),
+        q_start(memory.take<int32_t>(static_cast<size_t>(queries))),
+        w_start(memory.take<int32_t>(static_cast<size_t>(queries))),
+        q_multiplier(memory.take<float>(static_cast<size_t>(queries))),
+        w_multiplier(memory.take<float>(static_cast<size_t>(queries))),
         scores(memory.take<float>(static_cast<size_t>(queries * slots))),
         rescale(memory.take<float>(static_cast<size_t>(queries))),
-        query(memory.take<RowOperand>(static_cast<size_t>(queries))),
-        weight(memory.take<RowOperand>(static_cast<size_t>(queries))),
         seen(memory.take<int32_t>(static_cast<size_t>(queries))),
         span(take_softmax(memory, queries, dim)),
         all(take_softmax(memory, queries, dim)) {}
@@ -72,21 +72,19 @@ struct Work {
   }
   static size_t bytes(int queries, int dim) {
     const auto n = static_cast<size_t>(queries), d = static_cast<size_t>(dim);
-    return 2 * padded<TileHigh>(slots * d) + padded<int16_t>(n * d) + padded<RowHigh>(n * d) +
-           padded<int16_t>(n * slots) + padded<RowHigh>(n * slots) + padded<float>(n * slots) +
-           padded<float>(n) + 2 * padded<RowOperand>(n) + padded<int32_t>(n) +
+    return 2 * padded<TileHigh>(slots * d) + padded<uint8_t>(static_cast<size_t>(queries * row_bytes(dim))) +
+           padded<uint8_t>(static_cast<size_t>(queries * row_bytes(slots))) + 3 * padded<int32_t>(n) +
+           padded<float>(n * slots) + 3 * padded<float>(n) +
            2 * (2 * padded<float>(n) + padded<float>(n * d));
   }
 
   TileHigh *key_high, *value_high;
-  int16_t* q;       // [queries][head_dim]
-  RowHigh* q_high;  // [queries][head_dim]
-  int16_t* w;       // [queries][64]
-  RowHigh* w_high;  // [queries][64]
-  float* scores;    // [queries][64]
-  float* rescale;   // [queries]: what earlier pages of the span are multiplied by
-  RowOperand *query, *weight;
-  int32_t* seen;  // [queries]: positions that the query sees
+  uint8_t *q, *w;  // [queries][row_bytes(head_dim)], [queries][row_bytes(64)]: rows for dot_tiles
+  int32_t *q_start, *w_start;
+  float *q_multiplier, *w_multiplier;
+  float* scores;   // [queries][64]
+  float* rescale;  // [queries]: what earlier pages of the span are multiplied by
+  int32_t* seen;   // [queries]: positions that the query sees
   Softmax span, all;
 };
 
@@ -99,9 +97,10 @@ void load_queries(const Attention& op, const AttentionItem& item, Work& work) {
     Ints high = broadcast(int32_t{0});
     for (int d = 0; d < dim; d += lanes) {
       const Ints h = load_bytes(op.q.high + block * dim + d), l = load_bytes(op.q.low + block * dim + d);
-      high = high + store_row_part(work.q + i * dim + d, work.q_high + i * dim + d, shift_left<8>(h) + l);
+      high = high + store_row_part(work.q + i * row_bytes(dim), d, shift_left<8>(h) + l);
     }
-    work.query[i] = {work.q + i * dim, work.q_high + i * dim, row_start(total(high)), op.q.multiplier[block]};
+    work.q_start[i] = row_start(high);
+    work.q_multiplier[i] = op.q.multiplier[block];
     work.seen[i] = op.round.position[row] + 1;
   }
 }
@@ -113,11 +112,11 @@ void score_page(const Attention& op, const KvHead& page, int first, int queries,
   const Floats scale = broadcast(op.scale);
   for_tiles(first, queries, tiles, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
-        page.keys + tile * stride, work.key_high + tile * stride, stride, dim,
-        work.query + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        page.keys + tile * stride, work.key_high + tile * stride, stride, dim, work.q + row * row_bytes(dim),
+        row_bytes(dim), work.q_start + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
           const int slot = (tile + v) * lanes;
           const Floats s =
-              (f * broadcast(work.query[row + r].multiplier)) * load(page.key_multiplier + slot) * scale;
+              (f * broadcast(work.q_multiplier[row + r])) * load(page.key_multiplier + slot) * scale;
           store(work.scores + (row + r) * slots + slot, s);
         });
   });
@@ -162,10 +161,10 @@ void weigh_page(const float* value_multiplier, int i, int visible, Work& work) {
   Ints high = broadcast(int32_t{0});
   for (int v = 0; v < 4; ++v) {
     const Ints q = finite ? to_ints(w[v] * block_scale) : broadcast(int32_t{0});
-    high = high + store_row_part(work.w + i * slots + v * lanes, work.w_high + i * slots + v * lanes, q);
+    high = high + store_row_part(work.w + i * row_bytes(slots), v * lanes, q);
   }
-  work.weight[i] = {work.w + i * slots, work.w_high + i * slots, row_start(total(high)),
-                    finite ? canon::block_multiplier(e) : canon::quiet_nan()};
+  work.w_start[i] = row_start(high);
+  work.w_multiplier[i] = finite ? canon::block_multiplier(e) : canon::quiet_nan();
 }
 
 // o = fma(o, a, F * multiplier) for queries [first, queries).
@@ -177,10 +176,10 @@ void add_values(const Attention& op, const KvHead& page, int first, int queries,
   for_tiles(first, queries, dim / lanes, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
         page.values + tile * stride, work.value_high + tile * stride, stride, k,
-        work.weight + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        work.w + row * row_bytes(slots), row_bytes(slots),
+        work.w_start + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
           float* o = work.span.o + (row + r) * dim + (tile + v) * lanes;
-          store(o, fma(load(o), broadcast(work.rescale[row + r]),
-                       f * broadcast(work.weight[row + r].multiplier)));
+          store(o, fma(load(o), broadcast(work.rescale[row + r]), f * broadcast(work.w_multiplier[row + r])));
         });
   });
 }

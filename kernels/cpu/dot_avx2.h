@@ -7,19 +7,14 @@
 namespace lockstep::kernels::cpu::avx2 {
 
 using TileHigh = int16_t;  // h of a tile's numbers, in the tile's order
-using RowHigh = int16_t;   // h of a row's numbers
 
 inline constexpr int row_tile = 3;  // rows and tiles that the registers hold at once
 inline constexpr int column_tile = 1;
 
-// One row of numbers that meets the tiles.
-struct RowOperand {
-  const int16_t* q;
-  const RowHigh* high;
-  int32_t start;
-  float multiplier;  // of the row's block
-};
-inline int32_t row_start(int32_t) { return 0; }
+// Rows that meet the tiles. Every two numbers of a row are 8 bytes: two words q, then two words h.
+constexpr int row_bytes(int k) { return 4 * k; }
+
+inline int32_t row_start(Ints) { return 0; }
 
 // High parts of n numbers of tiles, n a multiple of 64.
 inline void make_tile_high(const int16_t* tile, TileHigh* high, int n) {
@@ -30,48 +25,52 @@ inline void make_tile_high(const int16_t* tile, TileHigh* high, int n) {
   }
 }
 
-// Sixteen numbers q of a row: 16-bit form and high form. Returns the high parts.
-inline Ints store_row_part(int16_t* words, RowHigh* high, Ints q) {
+// Writes 16 numbers q of a row, from number i on. Returns their high parts.
+inline Ints store_row_part(uint8_t* row, int i, Ints q) {
   const Ints h = shift_right<8>(q + broadcast(int32_t{128}));
+  int16_t words[lanes], high[lanes];
   store_words(words, q);
   store_words(high, h);
+  const __m256i w0 = _mm256_loadu_si256(at(words)), h0 = _mm256_loadu_si256(at(high));
+  const __m256i a = _mm256_unpacklo_epi32(w0, h0), b = _mm256_unpackhi_epi32(w0, h0);
+  _mm256_storeu_si256(at(row + row_bytes(i)), _mm256_permute2x128_si256(a, b, 0x20));
+  _mm256_storeu_si256(at(row + row_bytes(i) + 32), _mm256_permute2x128_si256(a, b, 0x31));
   return h;
 }
 
-inline __m256i two_words(const int16_t* p) {
+inline __m256i two_words(const uint8_t* p) {
   int32_t x;
   __builtin_memcpy(&x, p, sizeof x);
   return _mm256_set1_epi32(x);
 }
 
-// out(r, v, F): F of rows[r] with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
-// numbers apart in both forms.
+// out(r, v, F): F of row r with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
+// numbers apart in both forms, rows `row_stride` bytes.
 template <int R, int V, class Out>
-inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int k, const RowOperand* rows,
-                      const Out& out) {
+inline void dot_tiles(const int16_t* tile, const TileHigh* high, int, int k, const uint8_t* row,
+                      int row_stride, const int32_t*, const Out& out) {
   static_assert(V == 1);
-  (void)stride;
   __m256i s[R][2], hh[R][2];
-#pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) s[r][0] = s[r][1] = hh[r][0] = hh[r][1] = _mm256_setzero_si256();
+  each<R>([&](auto r) __attribute__((always_inline)) {
+    s[r][0] = s[r][1] = hh[r][0] = hh[r][1] = _mm256_setzero_si256();
+  });
+  const int64_t apart = row_stride;
   for (int i = 0; i < k; i += 2) {
-    const int16_t* t = tile + i * 16;
-    const TileHigh* h = high + i * 16;
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
-      const __m256i x = two_words(rows[r].q + i), y = two_words(rows[r].high + i);
-#pragma GCC unroll 2
-      for (int j = 0; j < 2; ++j) {
-        s[r][j] = _mm256_add_epi32(s[r][j], _mm256_madd_epi16(x, _mm256_loadu_si256(at(t, j))));
-        hh[r][j] = _mm256_add_epi32(hh[r][j], _mm256_madd_epi16(y, _mm256_loadu_si256(at(h, j))));
-      }
-    }
+    each<R>([&](auto r) __attribute__((always_inline)) {
+      const __m256i x = two_words(row + r * apart), y = two_words(row + r * apart + 4);
+      each<2>([&](auto j) __attribute__((always_inline)) {
+        s[r][j] = _mm256_add_epi32(s[r][j], _mm256_madd_epi16(x, _mm256_loadu_si256(at(tile, j))));
+        hh[r][j] = _mm256_add_epi32(hh[r][j], _mm256_madd_epi16(y, _mm256_loadu_si256(at(high, j))));
+      });
+    });
+    tile += 32;
+    high += 32;
+    row += 8;
   }
-#pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
+  each<R>([&](auto r) __attribute__((always_inline)) {
     const Ints hr{hh[r][0], hh[r][1]}, rest = Ints{s[r][0], s[r][1]} - shift_left<16>(hr);
     out(r, 0, fma(broadcast(65536.0f), to_floats(hr), to_floats(rest)));
-  }
+  });
 }
 
 // Writes the low 16 bits of each lane to every second number of 32: the even ones (0) or the odd ones (1).

@@ -13,20 +13,15 @@ namespace lockstep::kernels::cpu::avx512 {
 
 // High bytes of a tile: h + 64, unsigned, the four of a lane in the order 0, 2, 1, 3.
 using TileHigh = uint8_t;
-// High bytes of a row: h, in the same order.
-using RowHigh = int8_t;
-
 inline constexpr int row_tile = 6;  // rows and tiles that the registers hold at once
 inline constexpr int column_tile = 2;
 
-// One row of numbers that meets the tiles.
-struct RowOperand {
-  const int16_t* q;
-  const RowHigh* high;
-  int32_t start;     // takes back the 64 that TileHigh adds
-  float multiplier;  // of the row's block
-};
-inline int32_t row_start(int32_t sum_of_high) { return -64 * sum_of_high; }
+// Rows that meet the tiles. Every four numbers of a row are 12 bytes: four words q, then their h in the order
+// of TileHigh.
+constexpr int row_bytes(int k) { return 3 * k; }
+
+// What the sum of high bytes starts at, to take back the 64 that TileHigh adds.
+inline int32_t row_start(Ints high) { return -64 * total(high); }
 
 // High parts of n numbers of tiles, n a multiple of 64.
 inline void make_tile_high(const int16_t* tile, TileHigh* high, int n) {
@@ -40,69 +35,85 @@ inline void make_tile_high(const int16_t* tile, TileHigh* high, int n) {
   }
 }
 
-// Sixteen numbers q of a row: 16-bit form and high form. Returns the high parts.
-inline Ints store_row_part(int16_t* words, RowHigh* high, Ints q) {
-  const __m128i order = _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+// Writes 16 numbers q of a row, from number i on. Returns their high parts.
+inline Ints store_row_part(uint8_t* row, int i, Ints q) {
+  // Bytes 0 to 31: the words; 64 to 79: the high bytes.
+  const __m512i order =
+      _mm512_setr_epi32(0x03020100, 0x07060504, 0x43414240, 0x0b0a0908, 0x0f0e0d0c, 0x47454644, 0x13121110,
+                        0x17161514, 0x4b494a48, 0x1b1a1918, 0x1f1e1d1c, 0x4f4d4e4c, 0, 0, 0, 0);
   const Ints h = shift_right<8>(q + broadcast(int32_t{128}));
-  store_words(words, q);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm_shuffle_epi8(_mm512_cvtepi32_epi8(h.v), order));
+  const __m512i words = _mm512_castsi256_si512(_mm512_cvtepi32_epi16(q.v));
+  const __m512i high = _mm512_castsi128_si512(_mm512_cvtepi32_epi8(h.v));
+  _mm512_mask_storeu_epi8(row + row_bytes(i), 0xffffffffffffu, _mm512_permutex2var_epi8(words, order, high));
   return h;
 }
 
-inline int32_t two_words(const int16_t* p) {
-  int32_t x;
-  __builtin_memcpy(&x, p, sizeof x);
-  return x;
+// sums[v] += tiles[v] * the same four bytes at p for every lane, as two words or four bytes. In assembly so
+// that one register serves all broadcasts: left to itself GCC 12 gives each its own and spills the sums.
+template <int V>
+inline void add_words(__m512i* sum, const __m512i* tile, const uint8_t* p) {
+  const auto& memory = *reinterpret_cast<const uint8_t(*)[4]>(p);
+  if constexpr (V == 2) {
+    __m512i x;
+    asm("vpbroadcastd %5, %2\n\tvpdpwssd %2, %3, %0\n\tvpdpwssd %2, %4, %1"
+        : "+v"(sum[0]), "+v"(sum[1]), "=&v"(x)
+        : "v"(tile[0]), "v"(tile[1]), "m"(memory));
+  } else {
+    asm("vpdpwssd %2%{1to16%}, %1, %0" : "+v"(sum[0]) : "v"(tile[0]), "m"(memory));
+  }
 }
-inline int32_t four_bytes(const int8_t* p) {
-  int32_t x;
-  __builtin_memcpy(&x, p, sizeof x);
-  return x;
+template <int V>
+inline void add_bytes(__m512i* sum, const __m512i* tile, const uint8_t* p) {
+  const auto& memory = *reinterpret_cast<const uint8_t(*)[4]>(p);
+  if constexpr (V == 2) {
+    __m512i x;
+    asm("vpbroadcastd %5, %2\n\tvpdpbusd %2, %3, %0\n\tvpdpbusd %2, %4, %1"
+        : "+v"(sum[0]), "+v"(sum[1]), "=&v"(x)
+        : "v"(tile[0]), "v"(tile[1]), "m"(memory));
+  } else {
+    asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum[0]) : "v"(tile[0]), "m"(memory));
+  }
 }
 
-// out(r, v, F): F of rows[r] with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
-// numbers apart in both forms.
+// out(r, v, F): F of row r with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
+// numbers apart in both forms, rows `row_stride` bytes.
 template <int R, int V, class Out>
-inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int k, const RowOperand* rows,
-                      const Out& out) {
+inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int k, const uint8_t* row,
+                      int row_stride, const int32_t* start, const Out& out) {
   __m512i s[R][V], hh[R][V];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
+  each<R>([&](auto r) __attribute__((always_inline)) {
+    each<V>([&](auto v) __attribute__((always_inline)) {
       s[r][v] = _mm512_setzero_si512();
-      hh[r][v] = _mm512_set1_epi32(rows[r].start);
-    }
-  }
+      hh[r][v] = _mm512_set1_epi32(start[r]);
+    });
+  });
+  const int64_t apart = row_stride;
+  const uint8_t* lower = row;  // rows 0 to 2
+  const uint8_t* upper = row + 3 * apart;
   for (int i = 0; i < k; i += 4) {
     __m512i a[V], b[V], h[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      a[v] = _mm512_loadu_si512(tile + v * stride + i * 16);
-      b[v] = _mm512_loadu_si512(tile + v * stride + i * 16 + 32);
-      h[v] = _mm512_loadu_si512(high + v * stride + i * 16);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const __m512i x = _mm512_set1_epi32(two_words(rows[r].q + i));
-      const __m512i y = _mm512_set1_epi32(two_words(rows[r].q + i + 2));
-      const __m512i z = _mm512_set1_epi32(four_bytes(rows[r].high + i));
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) {
-        s[r][v] = _mm512_dpwssd_epi32(s[r][v], a[v], x);
-        hh[r][v] = _mm512_dpbusd_epi32(hh[r][v], h[v], z);
-        s[r][v] = _mm512_dpwssd_epi32(s[r][v], b[v], y);
-      }
-    }
+    each<V>([&](auto v) __attribute__((always_inline)) {
+      a[v] = _mm512_loadu_si512(tile + v * stride);
+      b[v] = _mm512_loadu_si512(tile + v * stride + 32);
+      h[v] = _mm512_loadu_si512(high + v * stride);
+    });
+    const auto at = [&](int r) __attribute__((always_inline)) {
+      return r < 3 ? lower + r * apart : upper + (r - 3) * apart;
+    };
+    each<R>([&](auto r) __attribute__((always_inline)) { add_words<V>(s[r], a, at(r)); });
+    each<R>([&](auto r) __attribute__((always_inline)) { add_bytes<V>(hh[r], h, at(r) + 8); });
+    each<R>([&](auto r) __attribute__((always_inline)) { add_words<V>(s[r], b, at(r) + 4); });
+    tile += 64;
+    high += 64;
+    lower += 12;
+    upper += 12;
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
+  each<R>([&](auto r) __attribute__((always_inline)) {
+    each<V>([&](auto v) __attribute__((always_inline)) {
       const Ints rest{_mm512_sub_epi32(s[r][v], _mm512_slli_epi32(hh[r][v], 16))};
       out(r, v, fma(broadcast(65536.0f), to_floats(Ints{hh[r][v]}), to_floats(rest)));
-    }
-  }
+    });
+  });
 }
 
 // Writes the low 16 bits of each lane to every second number of 32: the even ones (0) or the odd ones (1).

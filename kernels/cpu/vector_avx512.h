@@ -9,6 +9,8 @@
 #pragma GCC diagnostic pop
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/canon/base.h"
 
@@ -17,6 +19,14 @@
 namespace lockstep::kernels::cpu::avx512 {
 
 inline constexpr int lanes = 16;
+
+// f(0), f(1), ... f(n-1) with constants, so that an array indexed by them stays in registers.
+template <int n, class F>
+[[gnu::always_inline]] inline void each(const F& f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, i>{}), ...);
+  }(std::make_integer_sequence<int, n>{});
+}
 
 struct Floats {
   __m512 v;
