@@ -1,0 +1,242 @@
+#include "engine/engine.h"
+
+#include <cmath>
+
+#include "tests/catch.h"
+#include "tests/engine/support/ask.h"
+#include "tests/engine/support/reference_file.h"
+
+using namespace lockstep::engine;
+using namespace lockstep::test;
+
+namespace {
+
+const std::filesystem::path source = LOCKSTEP_SOURCE_DIR;
+
+Options tiny_dense() {
+  Options options;
+  options.model = source / "tests/data/tiny-dense";
+  options.lanes = 8;
+  return options;
+}
+
+Sampling greedy(int max_tokens) {
+  Sampling s;
+  s.temperature = 0;
+  s.max_tokens = max_tokens;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("concurrent = solo: eight requests at once give what each gives alone") {
+  const std::vector<std::string> questions = {
+      "Hello!",
+      "Who are you?",
+      "What does the package curl do?",
+      "Which package can I use to edit images?",
+      "Sort these words: pear, apple, table",
+      "Define the word harbor.",
+      "What is 12 + 30?",
+      "What does the option -r of grep do? Explain it in one long sentence with "
+      "examples of directories, files and patterns."};
+  for (const TestModel& model : test_models()) {
+    Options options;
+    options.model = model.directory;
+    options.lanes = 8;
+    options.chunk = 48;
+    const auto engine = open_engine(options);
+    std::vector<Prompt> prompts;
+    std::vector<Sampling> samplings;
+    for (size_t i = 0; i < questions.size(); ++i) {
+      prompts.push_back(chat(*engine, questions[i]));
+      Sampling s = greedy(24);
+      s.top_logprobs = 3;
+      if (i % 2) s.temperature = 0.9f, s.top_p = 0.95f, s.seed = i;
+      if (i % 4 == 3) s.top_k = 20;
+      samplings.push_back(s);
+    }
+    std::vector<Answer> alone;
+    for (size_t i = 0; i < questions.size(); ++i) alone.push_back(ask(*engine, prompts[i], samplings[i]));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      std::vector<std::shared_ptr<Collector>> sinks;
+      for (size_t i = 0; i < questions.size(); ++i) sinks.push_back(begin(*engine, prompts[i], samplings[i]));
+      for (size_t i = 0; i < questions.size(); ++i) {
+        INFO(model.name << ": " << questions[i]);
+        const Answer together = sinks[i]->wait();
+        REQUIRE(alone[i].logprobs.size() > 1);
+        CHECK(same(together, alone[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("a lane that is set aside for want of pages goes on to the same bits") {
+  Options options = tiny_dense();
+  options.context = 256;
+  options.lanes = 4;
+  const auto roomy = open_engine(options);
+  // Weights, states and scratch as before, but pages for one and a half requests only.
+  uint64_t fixed = 0, pages = 0;
+  for (const Status::Pool& pool : roomy->status().memory)
+    (pool.name == "kv_pages" ? pages : fixed) += pool.bytes;
+  options.memory = fixed + pages * 6 / 16;
+  const auto narrow = open_engine(options);
+  std::vector<Answer> wanted;
+  std::vector<std::shared_ptr<Collector>> sinks;
+  std::vector<Prompt> prompts;
+  Sampling s = greedy(150);
+  s.ignore_end = true;
+  s.top_logprobs = 0;
+  for (const char* question : {"Hello!", "Who are you?", "What is git?", "Define the word harbor."}) {
+    prompts.push_back(chat(*roomy, question));
+    wanted.push_back(ask(*roomy, prompts.back(), s));
+  }
+  for (const Prompt& prompt : prompts) sinks.push_back(begin(*narrow, prompt, s));
+  for (size_t i = 0; i < sinks.size(); ++i) CHECK(same(sinks[i]->wait(), wanted[i]));
+  for (const Status::Pool& pool : narrow->status().memory)
+    if (pool.name == "kv_pages") CHECK(pool.used == 0);
+}
+
+TEST_CASE("F07 max_tokens cuts exactly and says so") {
+  const auto engine = open_engine(tiny_dense());
+  const Answer answer = ask(*engine, chat(*engine, "What does the package curl do?"), greedy(5));
+  REQUIRE(answer.reply);
+  CHECK(answer.reply->tokens.size() == 5);
+  CHECK(answer.reply->finish == Finish::length);
+}
+
+TEST_CASE("F01 a stop string across tokens cuts the text just before it") {
+  const auto engine = open_engine(tiny_dense());
+  const Prompt prompt = chat(*engine, "Who are you?");
+  const Answer whole = ask(*engine, prompt, greedy(40));
+  REQUIRE(whole.pieces.size() > 6);
+  // The last character of one piece and the first of the next.
+  const std::string stop = whole.pieces[3].substr(whole.pieces[3].size() - 1) + whole.pieces[4].substr(0, 1);
+  Sampling s = greedy(40);
+  s.stop = {stop};
+  const Answer cut = ask(*engine, prompt, s);
+  CHECK(cut.content == whole.content.substr(0, whole.content.find(stop)));
+  CHECK(cut.reply->finish == Finish::stop);
+  s.stop = {"never written by it"};
+  CHECK(ask(*engine, prompt, s).content == whole.content);
+}
+
+TEST_CASE("F75 a prompt beyond the context is refused, one token short of it gets one token") {
+  Options options = tiny_dense();
+  options.context = 128;
+  const auto engine = open_engine(options);
+  Prompt prompt;
+  prompt.tokens.assign(129, 5);
+  for (int length : {129, 128}) {
+    prompt.tokens.resize(length);
+    try {
+      ask(*engine, prompt, greedy(10));
+      FAIL("accepted");
+    } catch (const RequestError& e) {
+      CHECK(e.kind == RequestError::Kind::context_overflow);
+      CHECK(std::string(e.what()).find(std::to_string(length)) != std::string::npos);
+    }
+  }
+  prompt.tokens.resize(127);
+  Sampling s = greedy(100);
+  s.ignore_end = true;
+  const Answer answer = ask(*engine, prompt, s);
+  REQUIRE(answer.reply);
+  CHECK(answer.reply->tokens.size() == 1);
+  CHECK(answer.reply->finish == Finish::length);
+}
+
+TEST_CASE("F18 numbers that make no sense are refused by name") {
+  const auto engine = open_engine(tiny_dense());
+  const auto refused = [&](auto change) {
+    Sampling s = greedy(1);
+    change(s);
+    try {
+      ask(*engine, chat(*engine, "Hello!"), s);
+    } catch (const RequestError& e) {
+      return e.field;
+    }
+    return std::string("nothing");
+  };
+  CHECK(refused([](Sampling& s) { s.temperature = NAN; }) == "temperature");
+  CHECK(refused([](Sampling& s) { s.temperature = -1; }) == "temperature");
+  CHECK(refused([](Sampling& s) { s.temperature = INFINITY; }) == "temperature");
+  CHECK(refused([](Sampling& s) { s.top_p = 0; }) == "top_p");
+  CHECK(refused([](Sampling& s) { s.top_p = NAN; }) == "top_p");
+  CHECK(refused([](Sampling& s) { s.min_p = 2; }) == "min_p");
+  CHECK(refused([](Sampling& s) { s.top_k = -1; }) == "top_k");
+  CHECK(refused([](Sampling& s) { s.stop = {""}; }) == "stop");
+  CHECK(refused([](Sampling& s) { s.top_logprobs = 21; }) == "top_logprobs");
+  CHECK(refused([](Sampling&) {}) == "nothing");
+}
+
+TEST_CASE("a cancelled request ends at once and frees its lane, running or waiting") {
+  Options options = tiny_dense();
+  options.lanes = 1;
+  const auto engine = open_engine(options);
+  const Prompt prompt = chat(*engine, "Hello!");
+  Sampling endless = greedy(0);
+  endless.ignore_end = true;
+  JobId running = 0, waiting = 0;
+  const auto first = begin(*engine, prompt, endless, &running);
+  const auto second = begin(*engine, prompt, endless, &waiting);
+  const auto third = begin(*engine, prompt, greedy(4));
+  first->wait_deltas(3);
+  engine->cancel(waiting);
+  engine->cancel(running);
+  CHECK(first->wait().error->kind == RequestError::Kind::cancelled);
+  CHECK(second->wait().error->kind == RequestError::Kind::cancelled);
+  CHECK(third->wait().reply);
+  CHECK(engine->status().cancelled == 2);
+}
+
+TEST_CASE("more than the queue holds is refused as busy, and what was taken is answered") {
+  Options options = tiny_dense();
+  options.lanes = 1;
+  options.queue = 2;
+  const auto engine = open_engine(options);
+  const Prompt prompt = chat(*engine, "Hello!");
+  std::vector<std::shared_ptr<Collector>> taken;
+  int busy = 0;
+  for (int i = 0; i < 50; ++i) try {
+      taken.push_back(begin(*engine, prompt, greedy(30)));
+    } catch (const RequestError& e) {
+      CHECK(e.kind == RequestError::Kind::busy);
+      ++busy;
+    }
+  CHECK(busy > 0);
+  for (const auto& sink : taken) CHECK(sink->wait().reply);
+  CHECK(engine->status().refused == uint64_t(busy));
+}
+
+TEST_CASE("a missing seed is derived from the prompt; a given one decides") {
+  const auto engine = open_engine(tiny_dense());
+  const Prompt prompt = chat(*engine, "Tell me about harbors.");
+  Sampling s;
+  s.temperature = 1;
+  s.max_tokens = 20;
+  const Answer first = ask(*engine, prompt, s), again = ask(*engine, prompt, s);
+  CHECK(first.reply->seed == again.reply->seed);
+  CHECK(first.reply->tokens == again.reply->tokens);
+  s.seed = 42;
+  const Answer a = ask(*engine, prompt, s), b = ask(*engine, prompt, s);
+  s.seed = 43;
+  const Answer c = ask(*engine, prompt, s);
+  CHECK(a.reply->tokens == b.reply->tokens);
+  CHECK(a.reply->tokens != c.reply->tokens);
+  CHECK(a.reply->token_sha == b.reply->token_sha);
+  CHECK(a.reply->token_sha != c.reply->token_sha);
+}
+
+TEST_CASE("a memory budget too small for the model is refused with both figures") {
+  Options options = tiny_dense();
+  options.memory = 1 << 20;
+  try {
+    open_engine(options);
+    FAIL("opened");
+  } catch (const StartError& e) {
+    CHECK(e.kind == StartError::Kind::memory);
+    CHECK(std::string(e.what()).find("1.0 MiB") != std::string::npos);
+  }
+}
