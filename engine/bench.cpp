@@ -7,7 +7,6 @@
 #include <ostream>
 
 #include "engine/engine.h"
-#include "kernels/bench/bench.h"
 #include "kernels/kernels.h"
 
 namespace lockstep::engine {
