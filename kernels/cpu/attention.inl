@@ -42,6 +42,22 @@ inline void for_tiles(int first, int rows, int tiles, const F& f) {
   }
 }
 
+// What the steps of the dot products of a page fetch ahead: the numbers from `next` on, spread over all
+// tiles. With more rows than registers hold a page is met several times and the work hides the memory by
+// itself.
+struct Ahead {
+  Ahead(const int16_t* next, const void* idle, int rows, int k)
+      : wanted(next && rows <= row_tile),
+        start(wanted ? reinterpret_cast<const char*>(next) : static_cast<const char*>(idle)),
+        step_bytes(wanted ? 64 * ahead_lines : 0),
+        tile_bytes(step_bytes * (k / step) / column_tile) {}
+  const char* at(int tile) const { return start + tile * tile_bytes; }
+
+  bool wanted;
+  const char* start;
+  int64_t step_bytes, tile_bytes;
+};
+
 // Running maximum, total and weighted values of queries: [queries], [queries], [queries][head_dim].
 struct Softmax {
   float *m, *l, *o;
@@ -110,10 +126,12 @@ void score_page(const Attention& op, const KvHead& page, int first, int queries,
   const int dim = op.shape.head_dim, tiles = (used + lanes - 1) / lanes, stride = lanes * dim;
   make_tile_high(page.keys, work.key_high, tiles * stride);
   const Floats scale = broadcast(op.scale);
+  const Ahead ahead(page.values, page.keys, queries - first, dim);
   for_tiles(first, queries, tiles, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
         page.keys + tile * stride, work.key_high + tile * stride, stride, dim, work.q + row * row_bytes(dim),
-        row_bytes(dim), work.q_start + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        row_bytes(dim), work.q_start + row, ahead.at(tile),
+        ahead.step_bytes, [&](int r, int v, Floats f) __attribute__((always_inline)) {
           const int slot = (tile + v) * lanes;
           const Floats s =
               (f * broadcast(work.q_multiplier[row + r])) * load(page.key_multiplier + slot) * scale;
@@ -168,16 +186,19 @@ void weigh_page(const float* value_multiplier, int i, int visible, Work& work) {
 }
 
 // o = fma(o, a, F * multiplier) for queries [first, queries).
-void add_values(const Attention& op, const KvHead& page, int first, int queries, int used, Work& work) {
+// next_keys: of the page that comes next, or null.
+void add_values(const Attention& op, const KvHead& page, const int16_t* next_keys, int first, int queries,
+                int used, Work& work) {
   const int dim = op.shape.head_dim, stride = lanes * slots, k = (used + 3) / 4 * 4;
   for (int d = 0; d < dim; d += lanes) {
     make_tile_high(page.values + d * slots, work.value_high + d * slots, k * lanes);
   }
+  const Ahead ahead(next_keys, page.values, queries - first, k);
   for_tiles(first, queries, dim / lanes, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
         page.values + tile * stride, work.value_high + tile * stride, stride, k,
-        work.w + row * row_bytes(slots), row_bytes(slots),
-        work.w_start + row, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        work.w + row * row_bytes(slots), row_bytes(slots), work.w_start + row, ahead.at(tile),
+        ahead.step_bytes, [&](int r, int v, Floats f) __attribute__((always_inline)) {
           float* o = work.span.o + (row + r) * dim + (tile + v) * lanes;
           store(o, fma(load(o), broadcast(work.rescale[row + r]), f * broadcast(work.w_multiplier[row + r])));
         });
@@ -239,7 +260,9 @@ void run_span(const Attention& op, const AttentionItem& item, int span, int firs
       const int visible = work.seen[i] - page * slots;
       weigh_page(kv.value_multiplier, i, visible < slots ? visible : slots, work);
     }
-    add_values(op, kv, first, queries, used, work);
+    const bool more = (page + 1) * slots < last_seen && page + 1 < item.end_span * span_pages;
+    add_values(op, kv, more ? kv_head(op.kv, item.pages[page + 1], item.head).keys : nullptr, first, queries,
+               used, work);
   }
 }
 

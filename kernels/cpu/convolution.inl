@@ -54,51 +54,51 @@ void store_history(const History& history, const Sequence& sequence, int rows, i
   }
 }
 
-// weight[tap] of sixteen channels. `columns`: how many there are.
-template <int taps>
-void load_taps(const float* weight, int columns, Floats* tap) {
-  float across[taps][lanes] = {};
-  for (int c = 0; c < columns; ++c) {
-    for (int t = 0; t < taps; ++t) across[t][c] = weight[c * taps + t];
+constexpr int block_vectors = 4;  // whose sums stay in registers
+
+// Row `row` of N vectors of channels from `c` on; tap: [taps][channels_of_task] from the task's channel `c`
+// on.
+template <int N>
+inline void convolve_row(const History& history, int row, int c, const float* tap, float* out) {
+  Floats sum[N];
+  each<N>([&](auto v) __attribute__((always_inline)) { sum[v] = broadcast(0.0f); });
+  for (int t = -history.before; t <= 0; ++t) {
+    each<N>([&](auto v) __attribute__((always_inline)) {
+      sum[v] = fma(load(tap + v * lanes), history.at(row + t, c + v * lanes), sum[v]);
+    });
+    tap += channels_of_task;
   }
-  for (int t = 0; t < taps; ++t) tap[t] = load(across[t]);
+  each<N>([&](auto v) __attribute__((always_inline)) {
+    store_within(out, c + v * lanes, history.channels, silu(sum[v]));
+  });
 }
 
-template <int taps>
-void convolve_fixed(const Convolution& op, const Sequence& sequence, const History& history, int first,
-                    int end) {
-  for (int c = first; c < end; c += lanes) {
-    Floats tap[taps], past[taps];
-    const int left = history.channels - c;
-    load_taps<taps>(op.weight + static_cast<int64_t>(c) * taps, left < lanes ? left : lanes, tap);
-    for (int t = 0; t + 1 < taps; ++t) past[t] = history.at(t - history.before, c);
-    for (int row = 0; row < sequence.rows; ++row) {
-      past[taps - 1] = history.at(row, c);
-      Floats sum = broadcast(0.0f);
-      for (int t = 0; t < taps; ++t) sum = fma(tap[t], past[t], sum);
-      for (int t = 0; t + 1 < taps; ++t) past[t] = past[t + 1];
-      store_within(op.out + static_cast<int64_t>(sequence.first_row + row) * history.channels, c,
-                   history.channels, silu(sum));
-    }
+// weight[channel][tap] to tap[tap][channels_of_task]; channels that are not there get 0.
+void turn_taps(const float* weight, int channels, int taps, float* tap) {
+  int c = 0;
+  for (; taps == 4 && c + 4 <= channels; c += 4) {
+    __m128 w[4] = {_mm_loadu_ps(weight + c * 4), _mm_loadu_ps(weight + c * 4 + 4),
+                   _mm_loadu_ps(weight + c * 4 + 8), _mm_loadu_ps(weight + c * 4 + 12)};
+    _MM_TRANSPOSE4_PS(w[0], w[1], w[2], w[3]);
+    for (int t = 0; t < 4; ++t) _mm_storeu_ps(tap + t * channels_of_task + c, w[t]);
+  }
+  for (; c < channels_of_task; ++c) {
+    for (int t = 0; t < taps; ++t) tap[t * channels_of_task + c] = c < channels ? weight[c * taps + t] : 0.0f;
   }
 }
 
-// Any number of taps.
+// Channels [first, end) of all rows. Rows outside: neighbouring channels lie together in memory.
 void convolve(const Convolution& op, const Sequence& sequence, const History& history, int first, int end) {
   const int taps = op.shape.taps;
-  for (int c = first; c < end; c += lanes) {
-    for (int row = 0; row < sequence.rows; ++row) {
-      Floats sum = broadcast(0.0f);
-      for (int t = 0; t < taps; ++t) {
-        float tap[lanes] = {};
-        for (int i = 0; i < lanes && c + i < history.channels; ++i) {
-          tap[i] = op.weight[static_cast<int64_t>(c + i) * taps + t];
-        }
-        sum = fma(load(tap), history.at(row - history.before + t, c), sum);
-      }
-      store_within(op.out + static_cast<int64_t>(sequence.first_row + row) * history.channels, c,
-                   history.channels, silu(sum));
+  auto* tap = static_cast<float*>(task_scratch(padded<float>(static_cast<size_t>(taps * channels_of_task))));
+  turn_taps(op.weight + static_cast<int64_t>(first) * taps, end - first, taps, tap);
+  for (int row = 0; row < sequence.rows; ++row) {
+    float* out = op.out + static_cast<int64_t>(sequence.first_row + row) * history.channels;
+    int c = first;
+    for (; c + block_vectors * lanes <= end; c += block_vectors * lanes) {
+      convolve_row<block_vectors>(history, row, c, tap + c - first, out);
     }
+    for (; c < end; c += lanes) convolve_row<1>(history, row, c, tap + c - first, out);
   }
 }
 
@@ -112,11 +112,7 @@ void convolution(const Convolution& op, Pool& pool) {
     const int first = task % cuts * channels_of_task;
     const int end = first + channels_of_task < channels ? first + channels_of_task : channels;
     const History history(sequence, op.shape, op.x, op.state);
-    if (op.shape.taps == 4) {
-      convolve_fixed<4>(op, sequence, history, first, end);
-    } else {
-      convolve(op, sequence, history, first, end);
-    }
+    convolve(op, sequence, history, first, end);
     if (sequence.keep > 0) store_history(history, sequence, sequence.keep, first, end, op.state);
   });
 }

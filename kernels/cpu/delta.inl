@@ -68,6 +68,12 @@ void prepare_rows(const DeltaRule& op, int head, int first_row, int rows, float 
   const int heads = op.shape.value_heads, dk = op.shape.key_dim;
   for (int t = 0; t < rows; ++t) {
     const HeadRow row(op.shape, op.qkv, first_row + t, head);
+    if (t + 4 < rows) {  // rows lie far apart: no hardware prefetch
+      const HeadRow later(op.shape, op.qkv, first_row + t + 4, head);
+      prefetch(later.k, dk);
+      prefetch(later.q, dk);
+    }
+    prefetch(row.v, op.shape.value_dim);
     l2_normalize(row.k, dk, nullptr, to.k + t * to.stride);
     l2_normalize(row.q, dk, &q_scale, to.q + t * to.stride);
   }
@@ -82,44 +88,53 @@ struct Tile {
   int64_t stride;
 };
 
-// One pass over a tile S[dk][16*V] from `from` to `to`: where `update`, S = fma(k, u, S) and o = dot(S, q);
-// where `decay`, S = S * factor and d = dot(S, next_k). Nothing is stored where to.at is null.
-template <int V, bool update, bool decay>
+// What a pass over a tile does: S = S * factor and d = dot(S, next_k) (`decay`), after S = fma(k, u, S) and
+// o = dot(S, q) (`update`). A row that is alone decays S in both its passes and stores it in the second
+// (`again`).
+enum Steps { decay = 1, update = 2, again = 4, stored = 8 };
+
+// One pass over a tile S[dk][16*V] from `from` to `to`.
+template <int V, int steps>
 inline void pass(const Tile from, const Tile to, int dk, const float* k, const Floats* u, const float* q,
                  Floats* o, float factor, const float* next_k, Floats* d) {
-  Floats even_o[V], even_d[V], pair_o[V], pair_d[V];
   const Floats zero = broadcast(0.0f), scale = broadcast(factor);
-#pragma GCC unroll 4
-  for (int strand = 0; strand < 4; ++strand) {
+  Floats sum_o[V], sum_d[V], half_o[V], half_d[V];  // of a strand; of strands 0 and 1
+  each<4>([&](auto strand) __attribute__((always_inline)) {
     Floats so[V], sd[V];
-    for (int v = 0; v < V; ++v) so[v] = sd[v] = zero;
+    each<V>([&](auto v) __attribute__((always_inline)) { so[v] = sd[v] = zero; });
     for (int i = strand; i < dk; i += 4) {
       const float* row = from.at + i * from.stride;
-      float* out = to.at ? to.at + i * to.stride : nullptr;
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) {
+      float* out = steps & stored ? to.at + i * to.stride : nullptr;
+      // Read before anything is stored, or the compiler would read them again after each store.
+      const Floats ki = broadcast(steps & update ? k[i] : 0.0f), qi = broadcast(steps & update ? q[i] : 0.0f);
+      const Floats next = broadcast(steps & decay ? next_k[i] : 0.0f);
+      each<V>([&](auto v) __attribute__((always_inline)) {
         Floats s = load(row + v * lanes);
-        if constexpr (update) {
-          s = fma(broadcast(k[i]), u[v], s);
-          so[v] = fma(s, broadcast(q[i]), so[v]);
+        if constexpr (steps & again) s = s * scale;
+        if constexpr (steps & update) {
+          s = fma(ki, u[v], s);
+          so[v] = fma(s, qi, so[v]);
         }
-        if constexpr (decay) {
+        if constexpr (steps & decay) {
           s = s * scale;
-          sd[v] = fma(s, broadcast(next_k[i]), sd[v]);
+          sd[v] = fma(s, next, sd[v]);
         }
-        if (decay || out) store(out + v * lanes, s);
-      }
+        if constexpr (steps & stored) store(out + v * lanes, s);
+      });
     }
-    for (int v = 0; v < V; ++v) {
-      if (strand == 0) even_o[v] = so[v], even_d[v] = sd[v];
-      if (strand == 1) pair_o[v] = even_o[v] + so[v], pair_d[v] = even_d[v] + sd[v];
-      if (strand == 2) even_o[v] = so[v], even_d[v] = sd[v];
-      if (strand == 3) {
-        if constexpr (update) o[v] = pair_o[v] + (even_o[v] + so[v]);
-        if constexpr (decay) d[v] = pair_d[v] + (even_d[v] + sd[v]);
+    each<V>([&](auto v) __attribute__((always_inline)) {
+      if constexpr (strand == 1) {
+        half_o[v] = sum_o[v] + so[v];
+        half_d[v] = sum_d[v] + sd[v];
+      } else if constexpr (strand == 3) {
+        if constexpr (steps & update) o[v] = half_o[v] + (sum_o[v] + so[v]);
+        if constexpr (steps & decay) d[v] = half_d[v] + (sum_d[v] + sd[v]);
+      } else {
+        sum_o[v] = so[v];
+        sum_d[v] = sd[v];
       }
-    }
-  }
+    });
+  });
 }
 
 // Prepared rows [0, rows) of one tile, columns from `column` on. S comes from `from`, is worked on in `work`,
@@ -129,7 +144,11 @@ void run_rows(const DeltaRule& op, int head, int first_row, int rows, int column
               Tile from, Tile work, Tile to) {
   const int dk = op.shape.key_dim, dv = op.shape.value_dim;
   Floats u[V], o[V], d[V];
-  pass<V, false, true>(from, work, dk, nullptr, nullptr, nullptr, nullptr, ready.decay[0], ready.k, d);
+  if (rows == 1) {
+    pass<V, decay>(from, from, dk, nullptr, nullptr, nullptr, nullptr, ready.decay[0], ready.k, d);
+  } else {
+    pass<V, decay | stored>(from, work, dk, nullptr, nullptr, nullptr, nullptr, ready.decay[0], ready.k, d);
+  }
   for (int t = 0; t < rows; ++t) {
     const HeadRow row(op.shape, op.qkv, first_row + t, head);
     const Floats beta = broadcast(ready.beta[t]);
@@ -139,9 +158,15 @@ void run_rows(const DeltaRule& op, int head, int first_row, int rows, int column
     }
     const float *k = ready.k + t * ready.stride, *q = ready.q + t * ready.stride;
     if (t + 1 < rows) {
-      pass<V, true, true>(work, work, dk, k, u, q, o, ready.decay[t + 1], k + ready.stride, d);
+      pass<V, update | decay | stored>(work, work, dk, k, u, q, o, ready.decay[t + 1], k + ready.stride, d);
+    } else if (rows == 1 && to.at) {
+      pass<V, again | update | stored>(from, to, dk, k, u, q, o, ready.decay[0], nullptr, nullptr);
+    } else if (rows == 1) {
+      pass<V, again | update>(from, to, dk, k, u, q, o, ready.decay[0], nullptr, nullptr);
+    } else if (to.at) {
+      pass<V, update | stored>(work, to, dk, k, u, q, o, 0.0f, nullptr, nullptr);
     } else {
-      pass<V, true, false>(work, to, dk, k, u, q, o, 0.0f, nullptr, nullptr);
+      pass<V, update>(work, to, dk, k, u, q, o, 0.0f, nullptr, nullptr);
     }
     for (int v = 0; v < V; ++v) store(op.out + row.at * dv + column + v * lanes, o[v]);
   }
@@ -159,6 +184,12 @@ void finish_row(const DeltaRule& op, int row, int head) {
   if (op.blocks && dv % op.blocks->group == 0) {
     write_blocks(*op.blocks, row, head * dv, dv, op.out + static_cast<int64_t>(row) * op.blocks->length);
   }
+}
+
+void prefetch_finish(const DeltaRule& op, int row, int head) {
+  const int64_t at = (static_cast<int64_t>(row) * op.shape.value_heads + head) * op.shape.value_dim;
+  prefetch(op.out + at, op.shape.value_dim);
+  prefetch(op.z + at, op.shape.value_dim);
 }
 
 // Tiles [first_tile, end_tile) of one value head of a sequence, all rows, but for the norm.
@@ -214,7 +245,10 @@ void run_delta(const DeltaRule& op, Pool& pool) {
     const Sequence& sequence = op.round.sequence[item / heads];
     run_tiles<V>(op, sequence, head, tiles * part / parts, tiles * (part + 1) / parts);
     if (__atomic_sub_fetch(&open[item], 1, __ATOMIC_ACQ_REL) > 0) return;
-    for (int t = 0; t < sequence.rows; ++t) finish_row(op, sequence.first_row + t, head);
+    for (int t = 0; t < sequence.rows; ++t) {
+      if (t + 4 < sequence.rows) prefetch_finish(op, sequence.first_row + t + 4, head);
+      finish_row(op, sequence.first_row + t, head);
+    }
   });
 }
 

@@ -8,8 +8,10 @@ namespace lockstep::kernels::cpu::avx2 {
 
 using TileHigh = int16_t;  // h of a tile's numbers, in the tile's order
 
-inline constexpr int row_tile = 3;  // rows and tiles that the registers hold at once
+inline constexpr int row_tile = 2;  // rows and tiles that the registers hold at once
 inline constexpr int column_tile = 1;
+inline constexpr int ahead_lines = 1;  // cache lines that a step of column_tile tiles may fetch ahead
+inline constexpr int step = 2;         // numbers of a step
 
 // Rows that meet the tiles. Every two numbers of a row are 8 bytes: two words q, then two words h.
 constexpr int row_bytes(int k) { return 4 * k; }
@@ -45,17 +47,20 @@ inline __m256i two_words(const uint8_t* p) {
 }
 
 // out(r, v, F): F of row r with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
-// numbers apart in both forms, rows `row_stride` bytes.
+// numbers apart in both forms, rows `row_stride` bytes. A step fetches ahead_lines from `ahead` on, which
+// then moves by ahead_step bytes.
 template <int R, int V, class Out>
 inline void dot_tiles(const int16_t* tile, const TileHigh* high, int, int k, const uint8_t* row,
-                      int row_stride, const int32_t*, const Out& out) {
+                      int row_stride, const int32_t*, const char* ahead, int64_t ahead_step, const Out& out) {
   static_assert(V == 1);
   __m256i s[R][2], hh[R][2];
   each<R>([&](auto r) __attribute__((always_inline)) {
     s[r][0] = s[r][1] = hh[r][0] = hh[r][1] = _mm256_setzero_si256();
   });
   const int64_t apart = row_stride;
-  for (int i = 0; i < k; i += 2) {
+  for (int i = 0; i < k; i += step) {
+    _mm_prefetch(ahead, _MM_HINT_T0);
+    ahead += ahead_step;
     each<R>([&](auto r) __attribute__((always_inline)) {
       const __m256i x = two_words(row + r * apart), y = two_words(row + r * apart + 4);
       each<2>([&](auto j) __attribute__((always_inline)) {

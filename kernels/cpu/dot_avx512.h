@@ -15,6 +15,8 @@ namespace lockstep::kernels::cpu::avx512 {
 using TileHigh = uint8_t;
 inline constexpr int row_tile = 6;  // rows and tiles that the registers hold at once
 inline constexpr int column_tile = 2;
+inline constexpr int ahead_lines = 4;  // cache lines that a step of column_tile tiles may fetch ahead
+inline constexpr int step = 4;         // numbers of a step
 
 // Rows that meet the tiles. Every four numbers of a row are 12 bytes: four words q, then their h in the order
 // of TileHigh.
@@ -76,10 +78,12 @@ inline void add_bytes(__m512i* sum, const __m512i* tile, const uint8_t* p) {
 }
 
 // out(r, v, F): F of row r with each lane of tile v, over k numbers (a multiple of 4). Tiles are `stride`
-// numbers apart in both forms, rows `row_stride` bytes.
+// numbers apart in both forms, rows `row_stride` bytes. A step fetches ahead_lines from `ahead` on, which
+// then moves by ahead_step bytes.
 template <int R, int V, class Out>
 inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int k, const uint8_t* row,
-                      int row_stride, const int32_t* start, const Out& out) {
+                      int row_stride, const int32_t* start, const char* ahead, int64_t ahead_step,
+                      const Out& out) {
   __m512i s[R][V], hh[R][V];
   each<R>([&](auto r) __attribute__((always_inline)) {
     each<V>([&](auto v) __attribute__((always_inline)) {
@@ -90,7 +94,10 @@ inline void dot_tiles(const int16_t* tile, const TileHigh* high, int stride, int
   const int64_t apart = row_stride;
   const uint8_t* lower = row;  // rows 0 to 2
   const uint8_t* upper = row + 3 * apart;
-  for (int i = 0; i < k; i += 4) {
+  for (int i = 0; i < k; i += step) {
+    each<ahead_lines>([&](auto n)
+                          __attribute__((always_inline)) { _mm_prefetch(ahead + 64 * n, _MM_HINT_T0); });
+    ahead += ahead_step;
     __m512i a[V], b[V], h[V];
     each<V>([&](auto v) __attribute__((always_inline)) {
       a[v] = _mm512_loadu_si512(tile + v * stride);

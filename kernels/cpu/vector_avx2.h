@@ -21,7 +21,8 @@ template <int n, class F>
 [[gnu::always_inline]] inline void each(const F& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, i>{}), ...);
-  }(std::make_integer_sequence<int, n>{});
+  }
+  (std::make_integer_sequence<int, n>{});
 }
 
 struct Floats {
@@ -54,6 +55,11 @@ inline Mask operator&(Mask x, Mask y) { return {_mm256_and_si256(x.a, y.a), _mm2
 inline Mask operator!(Mask x) {
   const __m256i ones = _mm256_set1_epi32(-1);
   return {_mm256_xor_si256(x.a, ones), _mm256_xor_si256(x.b, ones)};
+}
+
+// Asks for n numbers that will be read soon.
+inline void prefetch(const float* p, int n) {
+  for (int i = 0; i < n; i += lanes) _mm_prefetch(reinterpret_cast<const char*>(p + i), _MM_HINT_T0);
 }
 
 inline Floats broadcast(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }

@@ -25,7 +25,8 @@ template <int n, class F>
 [[gnu::always_inline]] inline void each(const F& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, i>{}), ...);
-  }(std::make_integer_sequence<int, n>{});
+  }
+  (std::make_integer_sequence<int, n>{});
 }
 
 struct Floats {
@@ -44,6 +45,11 @@ inline uint32_t bits(Mask m) { return m.v; }
 inline Mask operator|(Mask a, Mask b) { return {static_cast<__mmask16>(a.v | b.v)}; }
 inline Mask operator&(Mask a, Mask b) { return {static_cast<__mmask16>(a.v & b.v)}; }
 inline Mask operator!(Mask a) { return {static_cast<__mmask16>(~a.v)}; }
+
+// Asks for n numbers that will be read soon.
+inline void prefetch(const float* p, int n) {
+  for (int i = 0; i < n; i += lanes) _mm_prefetch(reinterpret_cast<const char*>(p + i), _MM_HINT_T0);
+}
 
 inline Floats broadcast(float x) { return {_mm512_set1_ps(x)}; }
 inline Floats load(const float* p) { return {_mm512_loadu_ps(p)}; }
