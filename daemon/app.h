@@ -44,7 +44,6 @@ class App {
   void load();
   void loaded(std::unique_ptr<engine::Engine> engine);
   void fail(const StartFailure& failure);
-  void beat();
   void fault(const std::string& text);
   boost::asio::awaitable<void> watch_signals();
   void begin_stop();

@@ -132,11 +132,6 @@ void Exchange::end(const std::string& why) {
   cancel();
 }
 
-void Exchange::abandon() {
-  bridge_->close();
-  cancel();
-}
-
 void Exchange::cancel() {
   if (job_) service_.engine().cancel(*std::exchange(job_, std::nullopt));
 }

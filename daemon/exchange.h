@@ -36,9 +36,8 @@ class Exchange {
   openai::ReplyHead head() const;
   int prompt_tokens() const { return prompt_tokens_; }  // 0 before the prompt is prepared
 
-  // From outside: end with an error, or lose the job without a word.
+  // From outside: ends the job with an error that says why.
   void end(const std::string& why);
-  void abandon();
 
  private:
   void cancel();

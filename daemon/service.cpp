@@ -65,8 +65,4 @@ void Service::end_exchanges(const std::string& why) {
   for (Exchange* exchange : exchanges_) exchange->end(why);
 }
 
-void Service::abandon_exchanges() {
-  for (Exchange* exchange : exchanges_) exchange->abandon();
-}
-
 }  // namespace lockstep::daemon

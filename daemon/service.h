@@ -58,12 +58,9 @@ class Service {
 
   std::chrono::duration<double> uptime() const { return std::chrono::steady_clock::now() - begun_; }
   int requests() const { return requests_; }
-  const std::set<Exchange*>& exchanges() const { return exchanges_; }
   void refuse_new() { state_ = State::stopping; }
   // Ends what is still running with an error that says why.
   void end_exchanges(const std::string& why);
-  // Cuts every exchange off from the engine, before the executor goes.
-  void abandon_exchanges();
 
  private:
   friend class Ticket;
