@@ -49,6 +49,10 @@ CommandLine read_command_line(int argc, const char* const* argv) {
     options[i] = app.add_option(overrides[i].option, values[i], overrides[i].help)
                      ->type_name(overrides[i].kind)
                      ->take_last();
+  CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before it");
+  bench->require_subcommand(1);
+  CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
+  CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
 
   try {
     app.parse(argc, argv);
@@ -63,7 +67,10 @@ CommandLine read_command_line(int argc, const char* const* argv) {
     if (options[i]->count() > 0)
       set_key(command.configuration, overrides[i].key, in_full(overrides[i], values[i]));
   using Action = CommandLine::Action;
-  command.action = check ? Action::check_config : Action::serve;
+  command.action = kernels->parsed() ? Action::bench_kernels
+                   : model->parsed() ? Action::bench_model
+                   : check           ? Action::check_config
+                                     : Action::serve;
   return command;
 }
 

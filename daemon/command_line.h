@@ -10,7 +10,7 @@ namespace lockstep::daemon {
 
 struct CommandLine {
   // none: all is said already (--help, --version, a mistake), `status` tells which.
-  enum class Action { none, serve, check_config } action = Action::none;
+  enum class Action { none, serve, check_config, bench_kernels, bench_model } action = Action::none;
   ExitStatus status = ExitStatus::success;
   Configuration configuration;  // of the files, with what the command line sets
 };

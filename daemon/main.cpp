@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   try {
     const CommandLine command = read_command_line(argc, argv);
     set_log_level(command.configuration.log_level);
+    const engine::Options& options = command.configuration.engine;
     switch (command.action) {
       case CommandLine::Action::none: break;
       case CommandLine::Action::serve: {
@@ -18,6 +19,10 @@ int main(int argc, char** argv) {
         return static_cast<int>(app.run());
       }
       case CommandLine::Action::check_config: print_configuration(command.configuration, std::cout); break;
+      case CommandLine::Action::bench_kernels:
+        engine::bench_kernels(std::cout, options.device, options.threads);
+        break;
+      case CommandLine::Action::bench_model: engine::bench_model(std::cout, options); break;
     }
     return static_cast<int>(command.status);
   } catch (const StartFailure& failure) {

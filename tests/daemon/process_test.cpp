@@ -62,6 +62,14 @@ TEST_CASE("lockstepd: help, version, usage") {
   CHECK(threads.text == "the command line: 'threads' must be an integer from 0 to 1024, not 5000");
 }
 
+TEST_CASE("lockstepd bench measures the model") {
+  CHECK(failed({"bench"}).status == 2);
+  TemporaryDirectory directory;
+  configure(directory);
+  CHECK(failed(serve(directory, {"--model", "/nowhere", "bench", "model"})).status == 4);
+  CHECK(failed(serve(directory, {"--device", "abacus", "bench", "kernels"})).status == 5);
+}
+
 TEST_CASE("lockstepd: a mistake in the configuration is status 3 with file and line") {
   TemporaryDirectory directory;
   const std::string file = (directory.path / "c.toml").string();
