@@ -1,6 +1,7 @@
 // The program's command line: one table of commands and options that parsing and help texts both come from.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
