@@ -130,13 +130,16 @@ inline Floats load_scales(const uint8_t* p, ScaleType type) {
           as_floats(_mm256_slli_epi32(_mm256_cvtepu16_epi32(b), 16))};
 }
 
-// A vector of bf16 weights: the 16 first or second inputs in fp32.
-inline Floats load_dense(const uint8_t* p, bool second) {
-  const __m256i a = _mm256_loadu_si256(at(p)), b = _mm256_loadu_si256(at(p, 1)),
-                high = _mm256_set1_epi32(-65536);
-  if (second) return {as_floats(_mm256_and_si256(a, high)), as_floats(_mm256_and_si256(b, high))};
-  return {as_floats(_mm256_slli_epi32(a, 16)), as_floats(_mm256_slli_epi32(b, 16))};
+// bf16 weights of a part of a tile: the first or second of each pair of inputs, in fp32.
+using Numbers = __m256;
+inline Numbers load_dense(const uint8_t* p, bool second) {
+  const __m256i x = _mm256_loadu_si256(at(p));
+  return as_floats(second ? _mm256_and_si256(x, _mm256_set1_epi32(-65536)) : _mm256_slli_epi32(x, 16));
 }
+inline Numbers multiply_add(Numbers w, float x, Numbers sum) {
+  return _mm256_fmadd_ps(w, _mm256_set1_ps(x), sum);
+}
+inline Floats tile_numbers(const Numbers* part) { return {part[0], part[1]}; }
 
 // Rows and tiles whose sums the registers hold in products of 16-bit words.
 inline constexpr int word_rows = 5;

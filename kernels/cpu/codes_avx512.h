@@ -101,12 +101,17 @@ inline Floats load_scales(const uint8_t* p, ScaleType type) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16))};
 }
 
-// A vector of bf16 weights: the 16 first or second inputs in fp32.
-inline Floats load_dense(const uint8_t* p, bool second) {
+// bf16 weights of a part of a tile: the first or second of each pair of inputs, in fp32.
+using Numbers = __m512;
+inline Numbers load_dense(const uint8_t* p, bool second) {
   const __m512i x = _mm512_loadu_si512(p);
-  return {_mm512_castsi512_ps(second ? _mm512_and_si512(x, _mm512_set1_epi32(-65536))
-                                     : _mm512_slli_epi32(x, 16))};
+  return _mm512_castsi512_ps(second ? _mm512_and_si512(x, _mm512_set1_epi32(-65536))
+                                    : _mm512_slli_epi32(x, 16));
 }
+inline Numbers multiply_add(Numbers w, float x, Numbers sum) {
+  return _mm512_fmadd_ps(w, _mm512_set1_ps(x), sum);
+}
+inline Floats tile_numbers(const Numbers* part) { return {part[0]}; }
 
 // Rows and tiles whose sums the registers hold in products of 16-bit words.
 inline constexpr int word_rows = 6;

@@ -52,24 +52,34 @@ void few_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* r
   }
 }
 
+// One segment of a tile of bf16 weights; i counts parts of the tile within rows. (A pack expansion: the
+// compiler keeps arrays that loops index in memory.)
+template <int rows, int... i>
+[[gnu::noinline]] void dense_segment(const uint8_t* tile, const InputRow* row, int from, int inputs,
+                                     Floats* segment, std::integer_sequence<int, i...>) {
+  Numbers sum[] = {(static_cast<void>(i), Numbers{})...};
+  for (int k = 0; k < inputs; ++k, tile += 4 * tile_outputs) {
+    ((sum[i] = multiply_add(load_dense(tile + i % parts * 32, false), row[i / parts].x[from + k], sum[i])),
+     ...);
+    if (++k == inputs) break;
+    ((sum[i] = multiply_add(load_dense(tile + i % parts * 32, true), row[i / parts].x[from + k], sum[i])),
+     ...);
+  }
+  for (int r = 0; r < rows; ++r) segment[r] = tile_numbers(sum + r * parts);
+}
+
 // One tile of bf16 weights.
 template <int rows>
-[[gnu::flatten]] void dense_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row,
-                                 float* const* y, int offset, int n) {
-  Floats all[rows], segment[rows];
-  repeat<rows>([&](auto r) { all[r] = broadcast(0.0f); });
-  for (int first = 0; first < matrix.inputs; first += segment_inputs) {
-    for (Floats& s : segment) s = broadcast(0.0f);
-    const int last = first + segment_inputs < matrix.inputs ? first + segment_inputs : matrix.inputs;
-    for (int i = first; i < last; i += 2, tile += matrix.group_bytes) {
-      const Floats w = load_dense(tile, false), v = load_dense(tile, true);
-      repeat<rows>([&](auto r) { segment[r] = fma(w, broadcast(row[r].x[i]), segment[r]); });
-      if (i + 1 == last) continue;
-      repeat<rows>([&](auto r) { segment[r] = fma(v, broadcast(row[r].x[i + 1]), segment[r]); });
-    }
-    repeat<rows>([&](auto r) { all[r] = first == 0 ? segment[r] : all[r] + segment[r]; });
+void dense_tile(const PackedMatrix& matrix, const uint8_t* tile, const InputRow* row, float* const* y,
+                int offset, int n) {
+  Floats all[rows] = {}, segment[rows];
+  for (int from = 0; from < matrix.inputs; from += segment_inputs) {
+    const int inputs = matrix.inputs - from < segment_inputs ? matrix.inputs - from : segment_inputs;
+    dense_segment<rows>(tile, row, from, inputs, segment, std::make_integer_sequence<int, rows * parts>{});
+    for (int r = 0; r < rows; ++r) all[r] = from == 0 ? segment[r] : all[r] + segment[r];
+    tile += segment_inputs / 2 * matrix.group_bytes;
   }
-  repeat<rows>([&](auto r) { store_within(y[r] + offset, 0, n, all[r]); });
+  for (int r = 0; r < rows; ++r) store_within(y[r] + offset, 0, n, all[r]);
 }
 
 using FewTile = void (*)(const PackedMatrix&, const uint8_t* tile, const InputRow*, float* const*, int, int);

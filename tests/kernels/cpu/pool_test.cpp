@@ -36,6 +36,22 @@ TEST_CASE("a pool survives many tiny runs, each seeing the one before") {
   CHECK(value == std::vector<int>(16, 20000));
 }
 
+TEST_CASE("a pool waits for tasks that other threads are inside") {
+  Pool pool(3);
+  std::atomic<int> by_others{0};
+  for (int i = 0; i < 40; ++i) {
+    std::atomic<int> finished{0};
+    const auto caller = std::this_thread::get_id();
+    pool.run(6, [&](int) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+      by_others += std::this_thread::get_id() != caller;
+      ++finished;
+    });
+    CHECK(finished == 6);
+  }
+  CHECK(by_others > 0);
+}
+
 TEST_CASE("a pool hands on an exception and works afterwards") {
   for (const int threads : {1, 3}) {
     Pool pool(threads);
