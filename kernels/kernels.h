@@ -75,7 +75,7 @@ std::vector<std::string> implementations();
 std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
 
 // Measures the kernels of a CPU device against the best the machine can do and prints small tables. Takes
-// half a minute and 700 MB. Throws DeviceError for a device that is no CPU with vector kernels.
+// half a minute and 1.3 GB. Throws DeviceError for a device that is no CPU with vector kernels.
 void bench_kernels(std::ostream& out, std::string_view device, int threads);
 
 }  // namespace lockstep::kernels
