@@ -42,20 +42,21 @@ inline void for_tiles(int first, int rows, int tiles, const F& f) {
   }
 }
 
-// What the steps of the dot products of a page fetch ahead: the numbers from `next` on, spread over all
-// tiles. With more rows than registers hold a page is met several times and the work hides the memory by
-// itself.
+// What the steps of the dot products of a page fetch ahead: the numbers from `next` on, spread over the tiles
+// of the first group of rows.
 struct Ahead {
-  Ahead(const int16_t* next, const void* idle, int rows, int k)
-      : wanted(next && rows <= row_tile),
-        start(wanted ? reinterpret_cast<const char*>(next) : static_cast<const char*>(idle)),
-        step_bytes(wanted ? 64 * ahead_lines : 0),
-        tile_bytes(step_bytes * (k / step) / column_tile) {}
-  const char* at(int tile) const { return start + tile * tile_bytes; }
+  Ahead(const int16_t* next, const void* idle_line, int first_row, int k)
+      : start(reinterpret_cast<const char*>(next)),
+        idle(static_cast<const char*>(idle_line)),
+        first(first_row),
+        tile_bytes(int64_t{64} * ahead_lines * (k / step) / column_tile) {}
+  bool wanted(int row) const { return start && row == first; }
+  const char* at(int row, int tile) const { return wanted(row) ? start + tile * tile_bytes : idle; }
+  int64_t step_bytes(int row) const { return wanted(row) ? 64 * ahead_lines : 0; }
 
-  bool wanted;
-  const char* start;
-  int64_t step_bytes, tile_bytes;
+  const char *start, *idle;
+  int first;
+  int64_t tile_bytes;
 };
 
 // Running maximum, total and weighted values of queries: [queries], [queries], [queries][head_dim].
@@ -77,6 +78,7 @@ struct Work {
         scores(memory.take<float>(static_cast<size_t>(queries * slots))),
         rescale(memory.take<float>(static_cast<size_t>(queries))),
         seen(memory.take<int32_t>(static_cast<size_t>(queries))),
+        top(memory.take<int32_t>(static_cast<size_t>(queries))),
         span(take_softmax(memory, queries, dim)),
         all(take_softmax(memory, queries, dim)) {}
 
@@ -89,7 +91,7 @@ struct Work {
   static size_t bytes(int queries, int dim) {
     const auto n = static_cast<size_t>(queries), d = static_cast<size_t>(dim);
     return 2 * padded<TileHigh>(slots * d) + padded<uint8_t>(static_cast<size_t>(queries * row_bytes(dim))) +
-           padded<uint8_t>(static_cast<size_t>(queries * row_bytes(slots))) + 3 * padded<int32_t>(n) +
+           padded<uint8_t>(static_cast<size_t>(queries * row_bytes(slots))) + 4 * padded<int32_t>(n) +
            padded<float>(n * slots) + 3 * padded<float>(n) +
            2 * (2 * padded<float>(n) + padded<float>(n * d));
   }
@@ -101,6 +103,7 @@ struct Work {
   float* scores;   // [queries][64]
   float* rescale;  // [queries]: what earlier pages of the span are multiplied by
   int32_t* seen;   // [queries]: positions that the query sees
+  int32_t* top;    // [queries]: bits of a page's largest weight
   Softmax span, all;
 };
 
@@ -126,12 +129,12 @@ void score_page(const Attention& op, const KvHead& page, int first, int queries,
   const int dim = op.shape.head_dim, tiles = (used + lanes - 1) / lanes, stride = lanes * dim;
   make_tile_high(page.keys, work.key_high, tiles * stride);
   const Floats scale = broadcast(op.scale);
-  const Ahead ahead(page.values, page.keys, queries - first, dim);
+  const Ahead ahead(page.values, page.keys, first, dim);
   for_tiles(first, queries, tiles, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
         page.keys + tile * stride, work.key_high + tile * stride, stride, dim, work.q + row * row_bytes(dim),
-        row_bytes(dim), work.q_start + row, ahead.at(tile),
-        ahead.step_bytes, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        row_bytes(dim), work.q_start + row, ahead.at(row, tile),
+        ahead.step_bytes(row), [&](int r, int v, Floats f) __attribute__((always_inline)) {
           const int slot = (tile + v) * lanes;
           const Floats s =
               (f * broadcast(work.q_multiplier[row + r])) * load(page.key_multiplier + slot) * scale;
@@ -140,49 +143,79 @@ void score_page(const Attention& op, const KvHead& page, int first, int queries,
   });
 }
 
-// From the scores of one query: the weights of the page's values as a block, and the span's new m and l.
-void weigh_page(const float* value_multiplier, int i, int visible, Work& work) {
-  const Floats none = broadcast(-canon::infinity()), zero = broadcast(0.0f);
-  Floats s[4], w[4];
+// Lane j of vector v of a page is seen.
+inline Mask seen_lanes(int visible, int v) {
+  return first_lanes(visible > v * lanes ? visible - v * lanes : 0);
+}
+constexpr int page_vectors = slots / lanes;
+
+// The new maximum of query i's span.
+float page_maximum(const Work& work, int i, int visible) {
+  const Floats none = broadcast(-canon::infinity());
   Floats most = broadcast(work.span.m[i]);
-  for (int v = 0; v < 4; ++v) {
-    const int left = visible - v * lanes;
-    s[v] = left > 0 ? load(work.scores + i * slots + v * lanes) : none;
-    if (left < lanes) s[v] = select(first_lanes(left > 0 ? left : 0), s[v], none);
-    most = larger(s[v], most);
+  for (int v = 0; v < page_vectors && v * lanes < visible; ++v) {
+    most = larger(select(seen_lanes(visible, v), load(work.scores + i * slots + v * lanes), none), most);
   }
-  const float m = largest(most);
-  const float a = canon::exp(work.span.m[i] - m);
+  return largest(most);
+}
+
+// Scores of query i become w = p * the value's multiplier. Returns the largest magnitude among them, as its
+// bits.
+int32_t weigh_query(const float* value_multiplier, int i, int visible, Work& work) {
+  const Floats zero = broadcast(0.0f), m = broadcast(work.span.m[i]);
+  float* s = work.scores + i * slots;
+  Floats p[page_vectors];
   Ints top = broadcast(int32_t{0});
-  Floats p[4];
-  for (int v = 0; v < 4; ++v) {
-    const int left = visible - v * lanes;
-    if (left <= 0) {
-      p[v] = w[v] = zero;
-      continue;
-    }
-    p[v] = exp(s[v] - broadcast(m));
-    w[v] = p[v] * load(value_multiplier + v * lanes);
-    if (left < lanes) {
-      const Mask seen = first_lanes(left);
+  for (int v = 0; v < page_vectors; ++v) {
+    p[v] = zero;
+    Floats w = zero;
+    if (v * lanes < visible) {
+      const Mask seen = seen_lanes(visible, v);
+      p[v] = exp(load(s + v * lanes) - m);
+      w = select(seen, p[v] * load(value_multiplier + v * lanes), zero);
       p[v] = select(seen, p[v], zero);
-      w[v] = select(seen, w[v], zero);
     }
-    top = larger(top, bits_of(magnitude(w[v])));
+    store(s + v * lanes, w);
+    top = larger(top, bits_of(magnitude(w)));
   }
-  work.span.l[i] = canon::fma(work.span.l[i], a, fold(p[0] + p[2], p[1] + p[3]));
-  work.span.m[i] = m;
-  work.rescale[i] = a;
-  const bool finite = !any(top > broadcast(int32_t{0x7f7fffff}));
-  const int32_t e = finite ? canon::block_exponent(largest(floats_of(top))) : 0;
-  const Floats block_scale = broadcast(canon::block_scale(e));
+  work.span.l[i] = canon::fma(work.span.l[i], work.rescale[i], fold(p[0] + p[2], p[1] + p[3]));
+  return largest(top);
+}
+
+// w of query i as a row for dot_tiles; block_scale is 0 for a void block.
+void quantize_weights(int i, float block_scale, Work& work) {
+  const Floats scale = broadcast(block_scale);
   Ints high = broadcast(int32_t{0});
-  for (int v = 0; v < 4; ++v) {
-    const Ints q = finite ? to_ints(w[v] * block_scale) : broadcast(int32_t{0});
+  for (int v = 0; v < page_vectors; ++v) {
+    const Floats w = load(work.scores + i * slots + v * lanes);
+    const Ints q = block_scale > 0.0f ? to_ints(w * scale) : broadcast(int32_t{0});
     high = high + store_row_part(work.w + i * row_bytes(slots), v * lanes, q);
   }
   work.w_start[i] = row_start(high);
-  work.w_multiplier[i] = finite ? canon::block_multiplier(e) : canon::quiet_nan();
+}
+
+// From the scores of a page for queries [first, queries): the weights of its values as blocks, and each
+// span's new m and l. In steps over all queries, so that the chains of one query hide behind those of others.
+void weigh_page(const float* value_multiplier, int page, int first, int queries, Work& work) {
+  const auto visible = [&](int i) {
+    const int left = work.seen[i] - page * slots;
+    return left < slots ? left : slots;
+  };
+  for (int i = first; i < queries; ++i) {
+    const float before = work.span.m[i];
+    work.span.m[i] = page_maximum(work, i, visible(i));
+    work.rescale[i] = before - work.span.m[i];
+  }
+  for (int i = first; i < queries; i += lanes) {
+    store(work.rescale + i, exp(load(work.rescale + i, queries - i)), queries - i);
+  }
+  for (int i = first; i < queries; ++i) work.top[i] = weigh_query(value_multiplier, i, visible(i), work);
+  for (int i = first; i < queries; ++i) {
+    const bool finite = work.top[i] <= 0x7f7fffff;
+    const int32_t e = canon::block_exponent(canon::float_of(static_cast<uint32_t>(finite ? work.top[i] : 0)));
+    work.w_multiplier[i] = finite ? canon::block_multiplier(e) : canon::quiet_nan();
+    quantize_weights(i, finite ? canon::block_scale(e) : 0.0f, work);
+  }
 }
 
 // o = fma(o, a, F * multiplier) for queries [first, queries).
@@ -193,12 +226,12 @@ void add_values(const Attention& op, const KvHead& page, const int16_t* next_key
   for (int d = 0; d < dim; d += lanes) {
     make_tile_high(page.values + d * slots, work.value_high + d * slots, k * lanes);
   }
-  const Ahead ahead(next_keys, page.values, queries - first, k);
+  const Ahead ahead(next_keys, page.values, first, k);
   for_tiles(first, queries, dim / lanes, [&]<int R, int V>(int row, int tile) {
     dot_tiles<R, V>(
         page.values + tile * stride, work.value_high + tile * stride, stride, k,
-        work.w + row * row_bytes(slots), row_bytes(slots), work.w_start + row, ahead.at(tile),
-        ahead.step_bytes, [&](int r, int v, Floats f) __attribute__((always_inline)) {
+        work.w + row * row_bytes(slots), row_bytes(slots), work.w_start + row, ahead.at(row, tile),
+        ahead.step_bytes(row), [&](int r, int v, Floats f) __attribute__((always_inline)) {
           float* o = work.span.o + (row + r) * dim + (tile + v) * lanes;
           store(o, fma(load(o), broadcast(work.rescale[row + r]), f * broadcast(work.w_multiplier[row + r])));
         });
@@ -256,10 +289,7 @@ void run_span(const Attention& op, const AttentionItem& item, int span, int firs
     const int used = last_seen - page * slots < slots ? last_seen - page * slots : slots;
     const KvHead kv = kv_head(op.kv, item.pages[page], item.head);
     score_page(op, kv, first, queries, used, work);
-    for (int i = first; i < queries; ++i) {
-      const int visible = work.seen[i] - page * slots;
-      weigh_page(kv.value_multiplier, i, visible < slots ? visible : slots, work);
-    }
+    weigh_page(kv.value_multiplier, page, first, queries, work);
     const bool more = (page + 1) * slots < last_seen && page + 1 < item.end_span * span_pages;
     add_values(op, kv, more ? kv_head(op.kv, item.pages[page + 1], item.head).keys : nullptr, first, queries,
                used, work);

@@ -8,7 +8,7 @@ namespace lockstep::kernels::cpu {
 namespace {
 
 constexpr int span_positions = span_pages * page_positions;
-constexpr int queries_of_item = 32;   // enough to make a page's work larger than reading it
+constexpr int queries_of_item = 64;   // enough to make a page's work larger than reading it
 constexpr int64_t page_overhead = 6;  // reading a page, in queries
 constexpr int64_t small_cost = 3200;  // see cost(); a few microseconds
 constexpr int64_t most_kept_bytes = int64_t{256} << 20;

@@ -188,6 +188,12 @@ inline float largest(Floats x) {  // of lanes that are not NaN
   const __m128 d = _mm_max_ps(q, _mm_movehl_ps(q, q));
   return _mm_cvtss_f32(_mm_max_ss(d, _mm_movehdup_ps(d)));
 }
+inline int32_t largest(Ints x) {
+  const __m256i h = _mm256_max_epi32(x.a, x.b);
+  const __m128i q = _mm_max_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+  const __m128i d = _mm_max_epi32(q, _mm_shuffle_epi32(q, _MM_SHUFFLE(1, 0, 3, 2)));
+  return _mm_cvtsi128_si32(_mm_max_epi32(d, _mm_shuffle_epi32(d, _MM_SHUFFLE(2, 3, 0, 1))));
+}
 inline int32_t total(Ints x) {
   const __m256i h = _mm256_add_epi32(x.a, x.b);
   const __m128i q = _mm_add_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));

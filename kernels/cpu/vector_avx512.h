@@ -136,6 +136,7 @@ inline float largest(Floats a) {  // of lanes that are not NaN
   const __m128 d = _mm_max_ps(q, _mm_movehl_ps(q, q));
   return _mm_cvtss_f32(_mm_max_ss(d, _mm_movehdup_ps(d)));
 }
+inline int32_t largest(Ints a) { return _mm512_reduce_max_epi32(a.v); }
 inline int32_t total(Ints a) { return _mm512_reduce_add_epi32(a.v); }
 
 }  // namespace lockstep::kernels::cpu::avx512
