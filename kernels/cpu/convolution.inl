@@ -33,14 +33,6 @@ struct History {
   const float *own, *kept;
 };
 
-void store_within(float* x, int i, int n, Floats y) {
-  if (n - i >= lanes) {
-    store(x + i, y);
-  } else {
-    store(x + i, y, n - i);
-  }
-}
-
 // The state after `rows` rows, for channels [first, end). Oldest first, so that a row is read before it is
 // lost.
 void store_history(const History& history, const Sequence& sequence, int rows, int first, int end,

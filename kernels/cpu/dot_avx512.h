@@ -1,10 +1,9 @@
 // Exact products of blocks for attention: AVX-512 with VNNI. dot_avx2.h has the same words.
 //
-// F(S) = fma(65536, HH, fma(256, HL+LH, LL)) needs HH = the sum of high*high and, as one number, T =
-// 256*(HL+LH)
-// + LL: T fits 32 bits (up to 509 products) and its conversion rounds as the inner fma does. With q = 256*h +
-// l, T = S - 65536*HH, all modulo 2^32: so the 16-bit q itself (vpdpwssd, two products a lane) and a second
-// form with high bytes (vpdpbusd, four products a lane) are all it takes.
+// F(S) = fma(65536, HH, fma(256, HL+LH, LL)) needs two numbers: HH, the sum of high*high, and
+// T = 256*(HL+LH) + LL, which fits 32 bits (up to 509 products) and whose conversion rounds as the inner fma
+// does. With q = 256*h + l, T is S - 65536*HH, all modulo 2^32. So the 16-bit q itself (vpdpwssd, two
+// products a lane) and a second form with high bytes (vpdpbusd, four products a lane) are all it takes.
 #pragma once
 
 #include "kernels/cpu/vector_avx512.h"

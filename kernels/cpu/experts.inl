@@ -57,7 +57,6 @@ void route_row(const Router& op, int row) {
 
 // Columns [first, first + 16) or fewer, to op.length.
 void combine_columns(const CombineExperts& op, int row, int first, float shared_weight) {
-  const int64_t at = static_cast<int64_t>(row) * op.length + first;
   const float* weight = op.weight + static_cast<int64_t>(row) * op.top;
   const float* routed = op.routed + static_cast<int64_t>(row) * op.top * op.length;
   Floats y = broadcast(0.0f);
@@ -67,11 +66,7 @@ void combine_columns(const CombineExperts& op, int row, int first, float shared_
   }
   y = fma(broadcast(shared_weight),
           load_within(op.shared + static_cast<int64_t>(row) * op.length, first, op.length), y);
-  if (op.length - first >= lanes) {
-    store(op.out + at, y);
-  } else {
-    store(op.out + at, y, op.length - first);
-  }
+  store_within(op.out + static_cast<int64_t>(row) * op.length, first, op.length, y);
 }
 
 }  // namespace

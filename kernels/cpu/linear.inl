@@ -1,9 +1,10 @@
 // The linear kernels and operations of one instruction set. Included by linear_avx2.cpp and
 // linear_avx512.cpp.
 
+#include "kernels/cpu/row_blocks.inl"
+// Both use its words.
 #include "kernels/cpu/linear_few.inl"
 #include "kernels/cpu/linear_many.inl"
-#include "kernels/cpu/row_blocks.inl"
 
 namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 namespace {

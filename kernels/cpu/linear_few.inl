@@ -2,15 +2,6 @@
 
 namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 
-// Stores lanes of numbers [i, n).
-inline void store_within(float* y, int i, int n, Floats x) {
-  if (n - i >= lanes) {
-    store(y + i, x);
-  } else {
-    store(y + i, x, n - i);
-  }
-}
-
 // Asks for `bytes` of each of some tiles.
 inline void prefetch(const uint8_t* tile, size_t tile_bytes, int tiles, size_t bytes) {
   for (int t = 0; t < tiles; ++t, tile += tile_bytes) {

@@ -46,8 +46,8 @@ struct PackedMatrix final : Matrix {
   }
 };
 
-// up: null, or the second half of a pair. Throws std::invalid_argument for shapes the canon has no meaning
-// for, OutOfMemory.
+// up: null, or the second half of a pair. Throws DeviceError for shapes the canon has no meaning for,
+// OutOfMemory.
 std::unique_ptr<PackedMatrix> pack_matrix(const MatrixSource& source, const MatrixSource* up, Pool& pool);
 
 }  // namespace lockstep::kernels::cpu

@@ -13,14 +13,10 @@ float add_and_square(float* x, const float* add, int n) {
   Floats strand[2] = {broadcast(0.0f), broadcast(0.0f)};
   for (int i = 0; i < n; i += 2 * lanes) {
     for (int half = 0; half < 2; ++half) {
-      const int at = i + half * lanes, left = n - at;
-      if (left <= 0) break;
+      const int at = i + half * lanes;
+      if (at >= n) break;
       const Floats y = load_within(x, at, n) + load_within(add, at, n);
-      if (left >= lanes) {
-        store(x + at, y);
-      } else {
-        store(x + at, y, left);
-      }
+      store_within(x, at, n, y);
       strand[half] = fma(y, y, strand[half]);
     }
   }

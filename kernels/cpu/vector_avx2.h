@@ -52,10 +52,6 @@ inline uint32_t bits(Mask m) {
 inline bool any(Mask m) { return bits(m) != 0; }
 inline Mask operator|(Mask x, Mask y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
 inline Mask operator&(Mask x, Mask y) { return {_mm256_and_si256(x.a, y.a), _mm256_and_si256(x.b, y.b)}; }
-inline Mask operator!(Mask x) {
-  const __m256i ones = _mm256_set1_epi32(-1);
-  return {_mm256_xor_si256(x.a, ones), _mm256_xor_si256(x.b, ones)};
-}
 
 // Asks for n numbers that will be read soon.
 inline void prefetch(const float* p, int n) {
@@ -90,7 +86,6 @@ inline Floats operator-(Floats x) {
 inline Floats fma(Floats x, Floats y, Floats z) {
   return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)};
 }
-inline Floats square_root(Floats x) { return {_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)}; }
 inline Floats magnitude(Floats x) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return {_mm256_andnot_ps(sign, x.a), _mm256_andnot_ps(sign, x.b)};
@@ -106,7 +101,6 @@ inline Mask compare(Floats x, Floats y) {
 }
 inline Mask operator>(Floats x, Floats y) { return compare<_CMP_GT_OQ>(x, y); }
 inline Mask operator<(Floats x, Floats y) { return compare<_CMP_LT_OQ>(x, y); }
-inline Mask operator<=(Floats x, Floats y) { return compare<_CMP_LE_OQ>(x, y); }
 inline Mask operator==(Floats x, Floats y) { return compare<_CMP_EQ_OQ>(x, y); }
 inline Mask is_nan(Floats x) { return compare<_CMP_UNORD_Q>(x, x); }
 inline Floats select(Mask m, Floats yes, Floats no) {
@@ -122,7 +116,6 @@ inline void store(int32_t* p, Ints x) {
 inline Ints operator+(Ints x, Ints y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
 inline Ints operator-(Ints x, Ints y) { return {_mm256_sub_epi32(x.a, y.a), _mm256_sub_epi32(x.b, y.b)}; }
 inline Ints operator&(Ints x, Ints y) { return {_mm256_and_si256(x.a, y.a), _mm256_and_si256(x.b, y.b)}; }
-inline Ints operator|(Ints x, Ints y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
 inline Ints larger(Ints x, Ints y) { return {_mm256_max_epi32(x.a, y.a), _mm256_max_epi32(x.b, y.b)}; }
 template <int n>
 inline Ints shift_left(Ints x) {
@@ -164,15 +157,11 @@ inline Ints load_bytes(const int8_t* p) {
   const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return {_mm256_cvtepi8_epi32(x), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(x, x))};
 }
-// The low 16 bits of each lane, and 16 signed 16-bit numbers as lanes.
+// The low 16 bits of each lane.
 inline void store_words(int16_t* p, Ints x) {
   const __m256i low = _mm256_set1_epi32(0xffff);
   const __m256i both = _mm256_packus_epi32(_mm256_and_si256(x.a, low), _mm256_and_si256(x.b, low));
   _mm256_storeu_si256(at(p), _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
-}
-inline Ints load_words(const int16_t* p) {
-  return {_mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))),
-          _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8)))};
 }
 
 // Lane t + lane t^8, then t^4, t^2, t^1: the last four folds of the canon's 32 strands.

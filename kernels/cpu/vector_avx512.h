@@ -44,7 +44,6 @@ inline bool any(Mask m) { return m.v != 0; }
 inline uint32_t bits(Mask m) { return m.v; }
 inline Mask operator|(Mask a, Mask b) { return {static_cast<__mmask16>(a.v | b.v)}; }
 inline Mask operator&(Mask a, Mask b) { return {static_cast<__mmask16>(a.v & b.v)}; }
-inline Mask operator!(Mask a) { return {static_cast<__mmask16>(~a.v)}; }
 
 // Asks for n numbers that will be read soon.
 inline void prefetch(const float* p, int n) {
@@ -66,7 +65,6 @@ inline Floats operator-(Floats a) {
   return {_mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(a.v), _mm512_set1_epi32(INT32_MIN)))};
 }
 inline Floats fma(Floats a, Floats b, Floats c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-inline Floats square_root(Floats a) { return {_mm512_sqrt_ps(a.v)}; }
 inline Floats magnitude(Floats a) { return {_mm512_abs_ps(a.v)}; }
 // a > b ? a : b, so that a NaN in a is ignored.
 inline Floats larger(Floats a, Floats b) { return {_mm512_max_ps(a.v, b.v)}; }
@@ -75,7 +73,6 @@ inline Floats smaller(Floats a, Floats b) { return {_mm512_min_ps(a.v, b.v)}; }
 
 inline Mask operator>(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_GT_OQ)}; }
 inline Mask operator<(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
-inline Mask operator<=(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)}; }
 inline Mask operator==(Floats a, Floats b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
 inline Mask is_nan(Floats a) { return {_mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q)}; }
 inline Floats select(Mask m, Floats yes, Floats no) { return {_mm512_mask_blend_ps(m.v, no.v, yes.v)}; }
@@ -86,7 +83,6 @@ inline void store(int32_t* p, Ints x) { _mm512_storeu_si512(p, x.v); }
 inline Ints operator+(Ints a, Ints b) { return {_mm512_add_epi32(a.v, b.v)}; }
 inline Ints operator-(Ints a, Ints b) { return {_mm512_sub_epi32(a.v, b.v)}; }
 inline Ints operator&(Ints a, Ints b) { return {_mm512_and_si512(a.v, b.v)}; }
-inline Ints operator|(Ints a, Ints b) { return {_mm512_or_si512(a.v, b.v)}; }
 inline Ints larger(Ints a, Ints b) { return {_mm512_max_epi32(a.v, b.v)}; }
 template <int n>
 inline Ints shift_left(Ints a) {
@@ -115,12 +111,9 @@ inline void store_bytes(int8_t* p, Ints x) {
 inline Ints load_bytes(const int8_t* p) {
   return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
-// The low 16 bits of each lane, and 16 signed 16-bit numbers as lanes.
+// The low 16 bits of each lane.
 inline void store_words(int16_t* p, Ints x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x.v));
-}
-inline Ints load_words(const int16_t* p) {
-  return {_mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }
 
 // Lane t + lane t^8, then t^4, t^2, t^1: the last four folds of the canon's 32 strands.

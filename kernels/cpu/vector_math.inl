@@ -27,7 +27,6 @@ inline Floats sigmoid(Floats x) {
   return one / (one + exp(-x));
 }
 inline Floats silu(Floats x) { return x * sigmoid(x); }
-inline Floats inverse_root(Floats x) { return broadcast(1.0f) / square_root(x); }
 
 inline Floats log_from_parts(Ints k, Floats f, Floats c) {
   const Floats n = to_floats(k);
@@ -104,6 +103,15 @@ inline float fold(Floats strands_0_to_15, Floats strands_16_to_31) {
 inline Floats load_within(const float* x, int i, int n) {
   if (n - i >= lanes) return load(x + i);
   return n > i ? load(x + i, n - i) : broadcast(0.0f);
+}
+
+// Stores the lanes of y that are x from index i on and within n.
+inline void store_within(float* x, int i, int n, Floats y) {
+  if (n - i >= lanes) {
+    store(x + i, y);
+  } else if (n > i) {
+    store(x + i, y, n - i);
+  }
 }
 
 // canon::sum_of_squares. A lane past the end adds +0 * +0, which changes no strand: they are never -0.
