@@ -14,6 +14,7 @@ namespace lockstep::kernels {
 inline constexpr int canon_version = 1;
 inline constexpr int page_positions = 64;  // positions of one KV page
 inline constexpr int span_pages = 4;       // pages of one attention span (256 keys)
+inline constexpr int most_candidates = 256;
 
 enum class ScaleType : uint8_t { bf16, fp16, fp32 };
 
@@ -79,8 +80,9 @@ struct AttentionShape {
   int query_heads, key_heads, head_dim, rotary_dim;
 };
 struct DeltaShape {
-  int key_heads, value_heads, key_dim, value_dim,
-      taps;  // channels = 2*key_heads*key_dim + value_heads*value_dim
+  int key_heads, value_heads, key_dim, value_dim, taps;
+
+  int channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
 };
 // Pages of one attention layer. A page holds keys and values of 64 positions and all key heads; its layout
 // is the implementation's own (kv_page_bytes() long), KvRead gives the canonical form.
@@ -227,7 +229,7 @@ struct Gather {  // out[i] = x[row[i]]
   float* out;  // [rows][length]
 };
 struct Candidates {
-  int rows, vocabulary, count;  // 1 <= count <= min(vocabulary, 256)
+  int rows, vocabulary, count;  // 1 <= count <= min(vocabulary, most_candidates)
   const float* logits;          // [rows][vocabulary]
   int32_t* id;                  // [rows][count], logit falling, ties id rising
   float* logit;                 // [rows][count]

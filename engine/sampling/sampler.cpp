@@ -8,8 +8,6 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr int most_device_candidates = 256;  // kernels::Candidates gives no more
-
 uint64_t weight_of(float logit, float maximum, float temperature) {
   const float p = kernels::canon::exp((logit - maximum) / temperature);
   return static_cast<uint64_t>(std::rint(static_cast<double>(p) * 4294967296.0));
@@ -25,7 +23,7 @@ uint64_t high_product(uint64_t a, uint64_t b) {
 
 int candidates_needed(const SamplingRule& rule, int vocabulary) {
   if (rule.temperature == 0) return 1;
-  if (rule.top_k > 0 && rule.top_k <= std::min(vocabulary, most_device_candidates)) return rule.top_k;
+  if (rule.top_k > 0 && rule.top_k <= std::min(vocabulary, kernels::most_candidates)) return rule.top_k;
   return 0;
 }
 

@@ -7,8 +7,6 @@ namespace lockstep::kernels::contract {
 
 namespace {
 
-int channels_of(const DeltaShape& s) { return 2 * s.key_heads * s.key_dim + s.value_heads * s.value_dim; }
-
 std::string name_of(const DeltaShape& s, const std::vector<Lane>& lanes) {
   std::string name = std::to_string(s.key_heads) + "/" + std::to_string(s.value_heads) + " heads, " +
                      std::to_string(s.key_dim) + " x " + std::to_string(s.value_dim) + ", lanes";
@@ -28,7 +26,7 @@ struct Style {
 // Everything that the four operations read.
 struct DeltaData {
   DeltaData(Data& data, DeltaShape s, const std::vector<Lane>& lanes, const Style& style)
-      : shape(s), plan(data, lanes), channels(channels_of(s)) {
+      : shape(s), plan(data, lanes), channels(s.channels()) {
     int rows = 0;
     for (const Lane& lane : lanes) rows += lane.rows;
     const int heads = s.value_heads, values = heads * s.value_dim;

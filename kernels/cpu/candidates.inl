@@ -13,7 +13,6 @@ namespace lockstep::kernels::cpu::LOCKSTEP_ISA {
 namespace {
 
 constexpr int chunk_logits = 16384;
-constexpr int most_candidates = 256;
 constexpr int kept_keys = 4 * most_candidates;
 
 struct Chunk {

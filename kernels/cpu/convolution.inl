@@ -10,12 +10,10 @@ namespace {
 
 constexpr int channels_of_task = 128;
 
-int channels_of(const DeltaShape& s) { return 2 * s.key_heads * s.key_dim + s.value_heads * s.value_dim; }
-
 // The raw inputs around a sequence: the state's taps-1 rows, then the sequence's own.
 struct History {
   History(const Sequence& sequence, const DeltaShape& shape, const float* x, const float* state)
-      : channels(channels_of(shape)),
+      : channels(shape.channels()),
         before(shape.taps - 1),
         own(x + static_cast<int64_t>(sequence.first_row) * channels),
         kept(sequence.first_position == 0
@@ -97,7 +95,7 @@ void convolve(const Convolution& op, const Sequence& sequence, const History& hi
 }  // namespace
 
 void convolution(const Convolution& op, Pool& pool) {
-  const int channels = channels_of(op.shape), cuts = (channels + channels_of_task - 1) / channels_of_task;
+  const int channels = op.shape.channels(), cuts = (channels + channels_of_task - 1) / channels_of_task;
   const bool small = static_cast<int64_t>(op.round.rows) * channels < small_work;
   for_tasks(pool, op.round.sequences * cuts, small, [&](int task) {
     const Sequence& sequence = op.round.sequence[task / cuts];
@@ -110,7 +108,7 @@ void convolution(const Convolution& op, Pool& pool) {
 }
 
 void convolution_replay(const ConvolutionReplay& op, Pool& pool) {
-  const int channels = channels_of(op.shape);
+  const int channels = op.shape.channels();
   for_tasks(pool, op.round.sequences, static_cast<int64_t>(op.round.sequences) * channels < small_work,
             [&](int i) {
               const Sequence& sequence = op.round.sequence[i];

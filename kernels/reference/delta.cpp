@@ -12,16 +12,11 @@ namespace lockstep::kernels {
 
 namespace {
 
-ptrdiff_t channels_of(const DeltaShape& s) {
-  return 2 * static_cast<ptrdiff_t>(s.key_heads) * s.key_dim +
-         static_cast<ptrdiff_t>(s.value_heads) * s.value_dim;
-}
-
 // The raw inputs of one channel around a sequence: the state's taps-1 numbers, then its rows.
 class ChannelHistory {
  public:
   ChannelHistory(const Sequence& sequence, const DeltaShape& shape, const float* x, const float* state)
-      : channels_(channels_of(shape)),
+      : channels_(shape.channels()),
         before_(shape.taps - 1),
         x_(x + sequence.first_row * channels_),
         state_(sequence.first_position == 0 ? nullptr : state + sequence.state_slot * before_ * channels_) {}
@@ -40,7 +35,7 @@ class ChannelHistory {
 // The state after `rows` rows: the last taps-1 raw inputs.
 void store_history(const Sequence& sequence, const DeltaShape& shape, const float* x, int32_t rows,
                    float* state) {
-  const ptrdiff_t channels = channels_of(shape), before = shape.taps - 1;
+  const ptrdiff_t channels = shape.channels(), before = shape.taps - 1;
   const ChannelHistory history(sequence, shape, x, state);
   std::vector<float> next(static_cast<size_t>(before * channels));
   for (ptrdiff_t t = 0; t < before; ++t) {
@@ -102,7 +97,7 @@ float decay_of(float a, float a_log, float dt_bias) {
 // Where one row's parts for one value head are.
 struct HeadRow {
   HeadRow(const DeltaShape& s, const float* qkv, ptrdiff_t row, int head) {
-    const float* channels = qkv + row * channels_of(s);
+    const float* channels = qkv + row * s.channels();
     const int key_head = head / (s.value_heads / s.key_heads);
     q = channels + static_cast<ptrdiff_t>(key_head) * s.key_dim;
     k = q + static_cast<ptrdiff_t>(s.key_heads) * s.key_dim;
@@ -149,7 +144,7 @@ void run_head(const DeltaRule& op, const Sequence& sequence, int head) {
 }  // namespace
 
 void ReferenceDevice::run(const Convolution& op) {
-  const ptrdiff_t channels = channels_of(op.shape), before = op.shape.taps - 1;
+  const ptrdiff_t channels = op.shape.channels(), before = op.shape.taps - 1;
   for (int s = 0; s < op.round.sequences; ++s) {
     const Sequence& sequence = op.round.sequence[s];
     const ChannelHistory history(sequence, op.shape, op.x, op.state);
