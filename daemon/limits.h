@@ -43,6 +43,7 @@ inline constexpr std::size_t tool_name_bytes = 64;
 inline constexpr std::size_t stops = 16;
 inline constexpr std::size_t stop_bytes = 256;
 inline constexpr int top_logprobs = 20;
+inline constexpr std::size_t biases = 1024;  // tokens in logit_bias
 
 // Configuration
 inline constexpr std::size_t configuration_bytes = 1u << 20;  // one file

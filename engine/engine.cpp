@@ -18,7 +18,7 @@
 namespace lockstep::engine {
 namespace {
 
-void check(const Sampling& s) {
+void check(const Sampling& s, int vocabulary) {
   const auto refuse = [](const char* field, const std::string& text) {
     throw RequestError(RequestError::Kind::invalid, text, field);
   };
@@ -27,6 +27,18 @@ void check(const Sampling& s) {
   if (!(s.top_p > 0 && s.top_p <= 1)) refuse("top_p", "top_p must be above 0 and at most 1");
   if (!(s.min_p >= 0 && s.min_p <= 1)) refuse("min_p", "min_p must be between 0 and 1");
   if (s.top_k < 0) refuse("top_k", "top_k must not be negative (0 turns it off)");
+  if (!(s.repetition_penalty >= 0.01f && s.repetition_penalty <= 100))
+    refuse("repetition_penalty", "repetition_penalty must be between 0.01 and 100 (1 turns it off)");
+  if (!(std::fabs(s.frequency_penalty) <= 2))
+    refuse("frequency_penalty", "frequency_penalty must be between -2 and 2");
+  if (!(std::fabs(s.presence_penalty) <= 2))
+    refuse("presence_penalty", "presence_penalty must be between -2 and 2");
+  for (const auto& [token, bias] : s.logit_bias) {
+    if (token < 0 || token >= vocabulary)
+      refuse("logit_bias", "logit_bias names the token " + std::to_string(token) +
+                               ", but the vocabulary ends at " + std::to_string(vocabulary - 1));
+    if (!(std::fabs(bias) <= 100)) refuse("logit_bias", "a bias of logit_bias must be between -100 and 100");
+  }
   if (s.max_tokens < 0) refuse("max_tokens", "max_tokens must not be negative");
   if (s.top_logprobs < -1 || s.top_logprobs > 20)
     refuse("top_logprobs", "top_logprobs must be between 0 and 20");
@@ -121,7 +133,7 @@ class RealEngine final : public Engine {
   }
 
   JobId submit(Job job) override {
-    check(job.sampling);
+    check(job.sampling, info_.vocabulary);
     const std::vector<int32_t>& tokens = job.prompt.tokens;
     const int length = static_cast<int>(tokens.size());
     if (tokens.empty()) throw RequestError(RequestError::Kind::invalid, "the prompt is empty", "messages");
@@ -138,13 +150,13 @@ class RealEngine final : public Engine {
     const Sampling s = job.sampling;
     auto lane = std::make_unique<Lane>();
     lane->id = ++last_id_;
-    lane->rule = {s.temperature, s.top_k, s.top_p, s.min_p};
     lane->writer.emplace(tokenizer_, job.prompt, s.stop);
     lane->job = std::move(job);
     const int room = info_.context - length;
     lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
     lane->tokens = lane->job.prompt.tokens;
     lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens));
+    lane->chooser.emplace(s, lane->reply.seed, lane->tokens, info_.vocabulary);
     lane->arrived = Clock::now();
     const JobId id = lane->id;
     switch (inbox_.submit(lane)) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/chat/conversation.h"
+#include "engine/sampling/parameters.h"
 
 namespace lockstep::engine {
 
@@ -57,17 +58,6 @@ struct ModelInfo {
   int64_t created;     // the checkpoint's time, seconds since 1970
   std::string device;  // implementation that runs
   std::string device_description;
-};
-
-struct Sampling {
-  float temperature = 1;  // 0: greedy
-  float top_p = 1, min_p = 0;
-  int top_k = 0;                 // 0: off
-  std::optional<uint64_t> seed;  // missing: derived from the prompt
-  int max_tokens = 0;            // 0: what the context leaves
-  std::vector<std::string> stop;
-  int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
-  bool ignore_end = false;  // go on after an end token
 };
 
 struct Prompt {

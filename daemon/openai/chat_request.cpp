@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
+#include <map>
 
 #include "daemon/limits.h"
 #include "daemon/openai/conversation.h"
@@ -58,6 +60,26 @@ void read_stream_options(const Value& value, const std::string& name, Draft& dra
     draft.request.include_usage = read_bool(*usage, name + ".include_usage");
 }
 
+// {"token id": bias, …}
+void read_logit_bias(const Value& value, const std::string& name, Draft& draft) {
+  const json::Object& members = read_object(value, name);
+  if (members.size() > limits::biases)
+    throw invalid("'logit_bias' has " + std::to_string(members.size()) + " tokens; at most " +
+                      std::to_string(limits::biases) + " are taken",
+                  name);
+  std::map<int32_t, float> biases;  // of a token given twice the last one counts
+  for (const json::Member& member : members) {
+    const std::string& key = member.key;
+    int32_t token = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+    if (error != std::errc() || end != key.data() + key.size() || token < 0)
+      throw invalid("'logit_bias' must map token ids to biases; '" + key.substr(0, 40) + "' is no token id",
+                    name);
+    biases[token] = read_number(member.value, name, -100, 100);
+  }
+  draft.request.sampling.logit_bias.assign(biases.begin(), biases.end());
+}
+
 void read_tool_choice(const Value& value, const std::string& name, Draft& draft) {
   const std::string* choice = value.string();
   if (choice && (*choice == "auto" || *choice == "none")) {
@@ -84,12 +106,6 @@ void read_effort(const Value& value, const std::string& name, Draft& draft) {
 }
 
 void refuse(const Value&, const std::string& name, Draft&) { refuse_unsupported(name); }
-void refuse_unless_zero(const Value& value, const std::string& name, Draft&) {
-  if (read_number(value, name, -2, 2) != 0) refuse_unsupported(name);
-}
-void refuse_unless_one(const Value& value, const std::string& name, Draft&) {
-  if (read_number(value, name, 0, 10) != 1) refuse_unsupported(name);
-}
 void refuse_unless_empty(const Value& value, const std::string& name, Draft&) {
   const json::Array* items = value.array();
   const json::Object* members = value.object();
@@ -174,11 +190,21 @@ constexpr Field fields[] = {
      [](const Value& v, const std::string& n, Draft&) { read_string(v, n); }},
     {{"response_format", "{\"type\": \"text\"}"}, refuse_unless_text_format},
     {{"modalities", "[\"text\"]"}, refuse_unless_text_modality},
-    {{"logit_bias", "{}"}, refuse_unless_empty},
+    {{"logit_bias", "token ids and -100 (never) to 100 (always), added to their logits; at most 1024"},
+     read_logit_bias},
     {{"functions", "[]"}, refuse_unless_empty},
-    {{"presence_penalty", "0"}, refuse_unless_zero},
-    {{"frequency_penalty", "0"}, refuse_unless_zero},
-    {{"repetition_penalty", "1"}, refuse_unless_one},
+    {{"presence_penalty", "-2 to 2: subtracted once for each token of the reply"},
+     [](const Value& v, const std::string& n, Draft& d) {
+       d.request.sampling.presence_penalty = read_number(v, n, -2, 2);
+     }},
+    {{"frequency_penalty", "-2 to 2: subtracted for each time a token is in the reply"},
+     [](const Value& v, const std::string& n, Draft& d) {
+       d.request.sampling.frequency_penalty = read_number(v, n, -2, 2);
+     }},
+    {{"repetition_penalty", "0.01 to 100: divides the logits of the prompt's and the reply's tokens; 1: off"},
+     [](const Value& v, const std::string& n, Draft& d) {
+       d.request.sampling.repetition_penalty = read_number(v, n, 0.01, 100);
+     }},
     {{"function_call", "null"}, refuse},
     {{"audio", "null"}, refuse},
     {{"prediction", "null"}, refuse},

@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/lanes/reply_writer.h"
-#include "engine/sampling/sampler.h"
+#include "engine/sampling/chooser.h"
 
 namespace lockstep::engine {
 
@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 struct Lane {
   JobId id = 0;  // also the order of arrival
   Job job;
-  SamplingRule rule;
+  std::optional<Chooser> chooser;
   std::optional<ReplyWriter> writer;
   int most_tokens = 0;          // the reply's limit
   std::vector<int32_t> tokens;  // prompt, then reply

@@ -153,12 +153,11 @@ void Runner::choose_tokens(const Batch& batch) {
     Lane& lane = *shares_[i];
     if (batch.sequences[i].rows < lane.pending()) continue;
     due.push_back(&lane);
-    count = std::max({count, candidates_needed(lane.rule, vocabulary), lane.job.sampling.top_logprobs});
+    count = std::max(count, lane.chooser->candidates_wanted());
   }
   std::vector<int32_t> id, finite;
   std::vector<float> logit, maximum, log_sum;
   if (rows) {
-    count = std::min(count, vocabulary);
     device_.run(kernels::Candidates{rows, vocabulary, count, forward_.logits(), candidate_id_.data(),
                                     candidate_logit_.data(), maximum_.data(), log_sum_.data(),
                                     finite_.data()});
@@ -189,34 +188,40 @@ void Runner::choose_tokens(const Batch& batch) {
       over.push_back(&lane);
       continue;
     }
-    std::vector<Candidate> ranked;
-    const int needed = candidates_needed(lane.rule, vocabulary);
-    std::vector<float> all;
-    if (needed) {
-      for (int k = 0; k < needed; ++k)
-        ranked.push_back({id[size_t(row) * count + k], logit[size_t(row) * count + k]});
-    } else {
-      all.resize(vocabulary);
-      device_.download(all.data(), forward_.logits() + size_t(row) * vocabulary, all.size() * sizeof(float));
-      ranked = rank_all(all, lane.rule.temperature);
+    LogitRow logits{std::span(id).subspan(size_t(row) * count, count),
+                    std::span(logit).subspan(size_t(row) * count, count), maximum[row], log_sum[row], [&] {
+                      std::vector<float> all(vocabulary);
+                      device_.download(all.data(), forward_.logits() + size_t(row) * vocabulary,
+                                       all.size() * sizeof(float));
+                      return all;
+                    }};
+    const std::optional<Choice> choice = lane.chooser->choose(logits, lane.tokens.size());
+    if (!choice) {
+      ++counts_.failed;
+      lane.job.sink->failed({RequestError::Kind::failed, "the request's biases leave no token to choose"});
+      over.push_back(&lane);
+      continue;
     }
-    const int32_t token = choose(ranked, lane.rule, lane.reply.seed, lane.tokens.size());
-    std::optional<TokenLogprob> logprob;
-    if (lane.job.sampling.top_logprobs >= 0) {
-      const auto of = [&](float l) { return (l - maximum[row]) - log_sum[row]; };
-      const float own = std::ranges::find(ranked, token, &Candidate::id)->logit;
-      logprob = TokenLogprob{token, std::string(tokenizer_.bytes(token)), of(own), {}};
-      for (int k = 0; k < std::min(lane.job.sampling.top_logprobs, count); ++k) {
-        const size_t at = size_t(row) * count + k;
-        logprob->top.push_back({id[at], std::string(tokenizer_.bytes(id[at])), of(logit[at])});
-      }
-    }
-    if (!append(lane, token, std::move(logprob))) over.push_back(&lane);
+    lane.chooser->accept(choice->token);
+    std::optional<TokenLogprob> logprob = describe(lane, *choice, logits);
+    if (!append(lane, choice->token, std::move(logprob))) over.push_back(&lane);
   }
   for (Lane* lane : over) {
     release(*lane);
     std::erase_if(active_, [&](const auto& other) { return other.get() == lane; });
   }
+}
+
+// The token's log-probability and its alternatives, if the request wants them: the model's own.
+std::optional<TokenLogprob> Runner::describe(const Lane& lane, const Choice& choice,
+                                             const LogitRow& row) const {
+  const int wanted = lane.job.sampling.top_logprobs;
+  if (wanted < 0) return std::nullopt;
+  const auto of = [&](float logit) { return (logit - row.maximum) - row.log_sum; };
+  TokenLogprob logprob{choice.token, std::string(tokenizer_.bytes(choice.token)), of(choice.logit), {}};
+  for (size_t k = 0; k < std::min(size_t(wanted), row.id.size()); ++k)
+    logprob.top.push_back({row.id[k], std::string(tokenizer_.bytes(row.id[k])), of(row.logit[k])});
+  return logprob;
 }
 
 // Adds a token to the reply. False when the reply is over; its sink has had its last call then.

@@ -47,6 +47,7 @@ class Runner {
   void set_aside(Lane& lane);
   Batch assemble();
   void choose_tokens(const Batch&);
+  std::optional<TokenLogprob> describe(const Lane&, const Choice&, const LogitRow&) const;
   bool append(Lane& lane, int32_t token, std::optional<TokenLogprob> logprob);
   void finish(Lane& lane, Finish how, Delta&& last);
   void release(Lane& lane);

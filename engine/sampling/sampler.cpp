@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/kernels.h"
 
@@ -30,6 +31,7 @@ int candidates_needed(const SamplingRule& rule, int vocabulary) {
 std::vector<Candidate> rank_all(std::span<const float> logits, float temperature) {
   const float maximum = *std::max_element(logits.begin(), logits.end());
   std::vector<Candidate> ranked;
+  if (maximum == -std::numeric_limits<float>::infinity()) return ranked;
   for (size_t i = 0; i < logits.size(); ++i)
     if (temperature == 0 ? logits[i] == maximum : weight_of(logits[i], maximum, temperature) > 0)
       ranked.push_back({static_cast<int32_t>(i), logits[i]});

@@ -26,7 +26,7 @@ int candidates_needed(const SamplingRule&, int vocabulary);
 // `ranked`: at least candidates_needed() candidates, logit falling, ties id rising.
 int32_t choose(std::span<const Candidate> ranked, const SamplingRule&, uint64_t seed, uint64_t position);
 
-// All logits ranked, without those that no draw can give at this temperature.
+// All logits ranked, without those that no draw can give at this temperature. Empty if all are -inf.
 std::vector<Candidate> rank_all(std::span<const float> logits, float temperature);
 
 }  // namespace lockstep::engine

@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "tests/catch.h"
@@ -246,4 +247,50 @@ TEST_CASE("a memory budget too small for the model is refused with both figures"
     CHECK(e.kind == StartError::Kind::memory);
     CHECK(std::string(e.what()).find("1.0 MiB") != std::string::npos);
   }
+}
+
+TEST_CASE("F30 a bias changes the greedy reply, and a token beyond the vocabulary is refused") {
+  const auto engine = open_engine(tiny_dense());
+  const Prompt prompt = chat(*engine, "Who are you?");
+  Sampling s = greedy(8);
+  s.top_logprobs = 2;
+  const Answer plain = ask(*engine, prompt, s);
+  const int32_t first = plain.reply->tokens[0], second = plain.logprobs[0].top[1].token;
+  s.logit_bias = {{first, -100}};
+  const Answer without = ask(*engine, prompt, s);
+  CHECK(without.reply->tokens[0] == second);
+  CHECK(std::ranges::count(without.reply->tokens, first) == 0);
+  CHECK(without.logprobs[0].logprob == plain.logprobs[0].top[1].logprob);
+  s.logit_bias = {{first, 100}};
+  s.ignore_end = true;
+  CHECK(ask(*engine, prompt, s).reply->tokens == std::vector<int32_t>(8, first));
+  for (const int32_t token : {-1, engine->model().vocabulary}) {
+    s.logit_bias = {{token, 1}};
+    try {
+      ask(*engine, prompt, s);
+      FAIL("accepted");
+    } catch (const RequestError& e) {
+      CHECK(e.field == "logit_bias");
+    }
+  }
+}
+
+TEST_CASE("penalties keep a reply from repeating itself, the same beside others") {
+  const auto engine = open_engine(tiny_dense());
+  const Prompt prompt = chat(*engine, "Who are you?");
+  Sampling s = greedy(40);
+  s.ignore_end = true;
+  s.top_logprobs = 0;
+  s.presence_penalty = s.frequency_penalty = 2;
+  s.repetition_penalty = 1.5f;
+  const Answer alone = ask(*engine, prompt, s);
+  const auto distinct = [](const Answer& a) {
+    return std::set<int32_t>(a.reply->tokens.begin(), a.reply->tokens.end()).size();
+  };
+  Sampling plain = greedy(40);
+  plain.ignore_end = true;
+  CHECK(distinct(alone) > distinct(ask(*engine, prompt, plain)));
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 4; ++i) sinks.push_back(begin(*engine, prompt, i % 2 ? s : plain));
+  for (int i = 1; i < 4; i += 2) CHECK(same(sinks[i]->wait(), alone));
 }

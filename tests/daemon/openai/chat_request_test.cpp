@@ -64,7 +64,7 @@ TEST_CASE("F18 numbers are numbers, finite and in range; the refusal has the par
        {"temperature", "top_p", "min_p", "top_k", "seed", "max_tokens", "max_completion_tokens", "n",
         "top_logprobs", "presence_penalty", "frequency_penalty", "repetition_penalty"}) {
     for (const char* value :
-         {"NaN", "Infinity", "-Infinity", "-1", "1e400", "-1e400", "\"0.5\"", "true", "[]", "{}"}) {
+         {"NaN", "Infinity", "-Infinity", "-3", "1e400", "-1e400", "\"0.5\"", "true", "[]", "{}"}) {
       INFO(name << ": " << value);
       CHECK(refused(with("\"" + std::string(name) + "\":" + value)) == name);
     }
@@ -86,6 +86,27 @@ TEST_CASE("F18 numbers are numbers, finite and in range; the refusal has the par
   CHECK(refused(with(R"("logprobs":true,"top_logprobs":21)")) == "top_logprobs");
   CHECK(refused(with(R"("top_logprobs":2)")) == "top_logprobs");
   CHECK(read(with(R"("temperature":1e-400)")).sampling.temperature == 0);
+}
+
+TEST_CASE("F30 penalties and biases reach the engine; what is no token or no bias is refused") {
+  const engine::Sampling given =
+      read(with(R"("presence_penalty":0.5,"frequency_penalty":-2,"repetition_penalty":1.1,
+                                              "logit_bias":{"7":-100,"3":1.5,"7":2})"))
+          .sampling;
+  CHECK(given.presence_penalty == 0.5f);
+  CHECK(given.frequency_penalty == -2.0f);
+  CHECK(given.repetition_penalty == 1.1f);
+  CHECK(given.logit_bias == std::vector<std::pair<int32_t, float>>{{3, 1.5f}, {7, 2.0f}});
+  for (const char* bias : {R"({"a":1})", R"({"-1":1})", R"({"1.5":1})", R"({"":1})", R"({"99999999999":1})",
+                           R"({"1":101})", R"({"1":"5"})", R"({"1":null})", "[1]", "3"}) {
+    INFO(bias);
+    CHECK(refused(with("\"logit_bias\":" + std::string(bias))) == "logit_bias");
+  }
+  std::string many = "\"0\":1";
+  for (int i = 1; i <= 1024; ++i) many += ",\"" + std::to_string(i) + "\":1";
+  CHECK(refused(with(R"("logit_bias":{)" + many + "}")) == "logit_bias");
+  CHECK(refused(with(R"("presence_penalty":2.1)")) == "presence_penalty");
+  CHECK(refused(with(R"("repetition_penalty":0)")) == "repetition_penalty");
 }
 
 TEST_CASE("F07 the smaller of max_tokens and max_completion_tokens counts") {
@@ -135,11 +156,10 @@ TEST_CASE("F29 empty defaults, nulls and unknown fields are taken") {
 
 TEST_CASE("known fields without an implementation are refused by name") {
   for (const char* field :
-       {R"("response_format":{"type":"json_object"})", R"("logit_bias":{"1":5})", R"("presence_penalty":0.5)",
-        R"("frequency_penalty":-0.5)", R"("repetition_penalty":1.1)", R"("functions":[{}])",
-        R"("function_call":"auto")", R"("audio":{})", R"("modalities":["audio"])", R"("prediction":{})",
-        R"("grammar":"x")", R"("guided_json":{})", R"("json_schema":{})", R"("guided_regex":"a")",
-        R"("structured_outputs":{})", R"("parallel_tool_calls":false)", R"("tool_choice":"required")",
+       {R"("response_format":{"type":"json_object"})", R"("functions":[{}])", R"("function_call":"auto")",
+        R"("audio":{})", R"("modalities":["audio"])", R"("prediction":{})", R"("grammar":"x")",
+        R"("guided_json":{})", R"("json_schema":{})", R"("guided_regex":"a")", R"("structured_outputs":{})",
+        R"("parallel_tool_calls":false)", R"("tool_choice":"required")",
         R"("tool_choice":{"type":"function","function":{"name":"f"}})"}) {
     INFO(field);
     const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);

@@ -1,0 +1,29 @@
+// How a request wants its tokens chosen. Values are checked by the engine's door.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockstep::engine {
+
+struct Sampling {
+  float temperature = 1;  // 0: greedy
+  float top_p = 1, min_p = 0;
+  int top_k = 0;  // 0: off
+  // Before all that, on the logits (canon.md, "Candidates, sampling and log-probabilities").
+  float repetition_penalty = 1;                       // divides, for tokens of prompt and reply
+  float frequency_penalty = 0, presence_penalty = 0;  // subtracted, for tokens of the reply
+  std::vector<std::pair<int32_t, float>> logit_bias;  // token and what is added; never_bias: never chosen
+  static constexpr float never_bias = -100;
+
+  std::optional<uint64_t> seed;  // missing: derived from the prompt
+  int max_tokens = 0;            // 0: what the context leaves
+  std::vector<std::string> stop;
+  int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
+  bool ignore_end = false;  // go on after an end token
+};
+
+}  // namespace lockstep::engine
