@@ -14,6 +14,8 @@ inline constexpr int connections = 512;                  // open at once, over a
 inline constexpr std::size_t header_bytes = 16u << 10;   // request line and header fields
 inline constexpr std::size_t body_bytes = 16u << 20;     // one request's body
 inline constexpr std::size_t bodies_bytes = 128u << 20;  // bodies of all requests in flight
+inline constexpr std::size_t small_body_bytes =
+    64u << 10;  // up to here a body is not counted: connections bound them
 inline constexpr std::size_t drained_bytes = 1u << 20;  // of a refused request's body, to keep the connection
 inline constexpr std::chrono::seconds idle = 120s;      // a connection between two requests
 inline constexpr std::chrono::seconds header_read =

@@ -14,6 +14,7 @@ namespace lockstep::daemon {
 namespace {
 
 namespace asio = boost::asio;
+using std::chrono::steady_clock;
 
 // The bytes of a chat's replies that `event` makes; empty: none.
 std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const openai::ReplyHead& head) {
@@ -36,7 +37,8 @@ LocalConnection::LocalConnection(Server& server, Service& service, Socket socket
     : ServedConnection(server),
       service_(service),
       stream_(std::move(socket)),
-      peer_(describe_peer(stream_.socket().native_handle())) {}
+      peer_(describe_peer(stream_.socket().native_handle())),
+      room_(service) {}
 
 asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self) {
   try {
@@ -53,6 +55,7 @@ asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self
 }
 
 asio::awaitable<void> LocalConnection::serve_calls() {
+  due_ = steady_clock::now() + limits::idle;
   while (!finishing_) {
     const std::optional<std::string> message = frames_.next();
     if (!message) {
@@ -66,6 +69,7 @@ asio::awaitable<void> LocalConnection::serve_calls() {
     } else {
       co_await answer(std::get<ipc::Call>(call));
     }
+    due_ = steady_clock::now() + (frames_.held() > 0 ? limits::body_read : limits::idle);
   }
 }
 
@@ -74,12 +78,25 @@ asio::awaitable<bool> LocalConnection::read() {
   std::array<char, 16384> bytes;
   boost::system::error_code failed;
   idle_ = true;
-  stream_.expires_after(limits::idle);
+  room_.resize(frames_.held());
+  stream_.expires_at(due_);
   const auto space = asio::buffer(bytes);
   const std::size_t count =
       co_await stream_.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
   idle_ = false;
   if (failed) co_return false;
+  if (frames_.held() == 0) due_ = steady_clock::now() + limits::body_read;
+  std::optional<ipc::Error> refusal;
+  try {
+    room_.resize(frames_.held() + count);
+  } catch (const openai::ApiError& error) {
+    refusal = to_local(error);
+  }
+  if (refusal) {
+    // Nobody knows where the refused message ends: the connection ends with its answer.
+    co_await write(ipc::error_reply(*refusal));
+    throw ipc::ProtocolError(refusal->message);
+  }
   frames_.push({bytes.data(), count});
   co_return true;
 }
@@ -97,7 +114,7 @@ asio::awaitable<void> LocalConnection::answer(const ipc::Call& call) {
 asio::awaitable<void> LocalConnection::answer_chat(const ipc::Chat& chat, bool more) {
   std::optional<ipc::Error> refusal;
   try {
-    // The message is held already: what it takes is bounded by the connections.
+    // The message is held already, and room_ has counted it.
     Exchange exchange(service_, *this, service_.admit(0));
     try {
       const std::string notes = co_await run_chat(exchange, chat, more);

@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -41,7 +42,9 @@ class LocalConnection : public ServedConnection {
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
   const std::string peer_;
   ipc::FrameReader frames_;
-  std::string broken_;  // why hang_up() was called
+  Room room_;                                  // for what frames_ holds and the call in work
+  std::chrono::steady_clock::time_point due_;  // when the next message must be whole
+  std::string broken_;                         // why hang_up() was called
   bool idle_ = false;
   bool finishing_ = false;
 };

@@ -6,29 +6,27 @@
 
 namespace lockstep::daemon {
 
-Ticket::Ticket(Service& service, std::size_t bytes) : service_(&service), bytes_(bytes) {
+Room::Room(Room&& other) noexcept : service_(other.service_), counted_(std::exchange(other.counted_, 0)) {}
+
+Room::~Room() { service_->bodies_ -= counted_; }
+
+void Room::resize(std::size_t bytes) {
+  const std::size_t wanted = bytes > limits::small_body_bytes ? bytes : 0;
+  if (wanted > counted_ && service_->bodies_ - counted_ + wanted > limits::bodies_bytes)
+    throw openai::too_many("too many large requests are being read", "queue_full");
+  service_->bodies_ += wanted - counted_;
+  counted_ = wanted;
+}
+
+Ticket::Ticket(Service& service, Room room) : service_(&service), room_(std::move(room)) {
   ++service.requests_;
-  service.bodies_ += bytes;
 }
 
 Ticket::Ticket(Ticket&& other) noexcept
-    : service_(std::exchange(other.service_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Ticket& Ticket::operator=(Ticket&& other) noexcept {
-  std::swap(service_, other.service_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
+    : service_(std::exchange(other.service_, nullptr)), room_(std::move(other.room_)) {}
 
 Ticket::~Ticket() {
-  if (!service_) return;
-  --service_->requests_;
-  service_->bodies_ -= bytes_;
-}
-
-void Ticket::resize(std::size_t bytes) {
-  service_->bodies_ = service_->bodies_ - bytes_ + bytes;
-  bytes_ = bytes;
+  if (service_) --service_->requests_;
 }
 
 Service::Service(boost::asio::any_io_executor io, const Configuration& configuration)
@@ -48,9 +46,9 @@ Ticket Service::admit(std::size_t body_bytes) {
   const int most = configuration_.engine.lanes + configuration_.engine.queue + limits::preparing;
   if (requests_ >= most)
     throw openai::too_many("too many requests: " + std::to_string(requests_) + " are in work", "queue_full");
-  if (bodies_ + body_bytes > limits::bodies_bytes)
-    throw openai::too_many("too many large requests are being read", "queue_full");
-  return {*this, body_bytes};
+  Room room(*this);
+  room.resize(body_bytes);
+  return {*this, std::move(room)};
 }
 
 void Service::check_model(const std::string& name) const {

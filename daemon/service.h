@@ -18,19 +18,32 @@ namespace lockstep::daemon {
 class Exchange;
 class Service;
 
+// Room for what is held of requests that have not been answered. Gives it back when it goes.
+class Room {
+ public:
+  explicit Room(Service& service) : service_(&service) {}
+  Room(Room&& other) noexcept;
+  Room& operator=(Room&&) = delete;
+  ~Room();
+  void resize(std::size_t bytes);  // throws ApiError (429) when others hold too much
+
+ private:
+  Service* service_;
+  std::size_t counted_ = 0;
+};
+
 // A place among the requests in flight, and room for its body. Gives both back when it goes.
 class Ticket {
  public:
-  Ticket() = default;
-  Ticket(Service& service, std::size_t bytes);
+  Ticket(Service& service, Room room);
   Ticket(Ticket&& other) noexcept;
-  Ticket& operator=(Ticket&& other) noexcept;
+  Ticket& operator=(Ticket&&) = delete;
   ~Ticket();
-  void resize(std::size_t bytes);  // once the body's true size is known
+  void resize(std::size_t bytes) { room_.resize(bytes); }  // once the body's true size is known
 
  private:
-  Service* service_ = nullptr;
-  std::size_t bytes_ = 0;
+  Service* service_;
+  Room room_;
 };
 
 class Service {
@@ -63,6 +76,7 @@ class Service {
   void end_exchanges(const std::string& why);
 
  private:
+  friend class Room;
   friend class Ticket;
   friend class Exchange;
 

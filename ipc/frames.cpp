@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "ipc/ipc.h"
 
 namespace lockstep::ipc {
@@ -18,6 +20,12 @@ std::optional<std::string> FrameReader::next() {
   if (end == std::string::npos) {
     searched_ = held_.size();
     return std::nullopt;
+  }
+  if (start_ == 0 && end + 1 == held_.size()) {  // all that is held: nothing is copied, nothing stays
+    std::string message = std::exchange(held_, {});
+    message.pop_back();
+    searched_ = 0;
+    return message;
   }
   std::string message = held_.substr(start_, end - start_);
   start_ = searched_ = end + 1;

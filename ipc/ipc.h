@@ -42,6 +42,8 @@ class FrameReader {
   void push(std::string_view bytes);
   // The next whole message without its NUL, or nothing until more is pushed.
   std::optional<std::string> next();
+  // Bytes that wait to become a message.
+  size_t held() const { return held_.size() - start_; }
 
  private:
   std::string held_;

@@ -1,5 +1,6 @@
 #include <thread>
 
+#include "daemon/limits.h"
 #include "ipc/ipc.h"
 #include "tests/catch.h"
 #include "tests/daemon/json_path.h"
@@ -131,6 +132,32 @@ TEST_CASE("F25 a local client that leaves has its call cancelled, one that stops
   REQUIRE(eventually([&] { return app.engine().status().active == 1; }));
   gone.socket().close();
   CHECK(eventually([&] { return app.engine().status().cancelled == 1; }));
+}
+
+TEST_CASE("local peers cannot hold more memory than all bodies together may have") {
+  RunningApp app(says_hello());
+  // Messages without an end, as many as fit; then one too many.
+  constexpr std::size_t bytes = 15u << 20;
+  const std::string endless = "{\"method\":\"" + std::string(bytes, 'x');
+  std::vector<std::unique_ptr<LocalClient>> holders;
+  for (std::size_t i = 0; i < daemon::limits::bodies_bytes / bytes; ++i) {
+    holders.push_back(std::make_unique<LocalClient>(app));
+    holders.back()->socket().send(endless);
+  }
+  LocalClient late(app);
+  late.socket().try_send(endless);
+  CHECK(text_at(late.reply(), "error") == "org.lockstep.Inference.Busy");
+  LocalClient small(app);
+  small.call("Chat", R"({"prompt":"Hi"})");
+  CHECK(text_at(small.reply(), "parameters.final.content") == "Hello");
+  // Room that is given back serves others.
+  holders.clear();
+  CHECK(eventually([&] {
+    LocalClient client(app);
+    client.socket().try_send(R"({"method":"org.lockstep.Inference.Chat","parameters":{"prompt":")" +
+                             std::string(bytes, 'x') + R"("}})" + std::string(1, '\0'));
+    return text_at(client.reply(), "error") == "org.lockstep.Inference.ContextOverflow";
+  }));
 }
 
 TEST_CASE("a local peer that speaks something else is cut off, the daemon goes on") {
