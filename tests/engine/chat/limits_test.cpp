@@ -44,6 +44,17 @@ void with_small_stack(F run) {
 
 }  // namespace
 
+TEST_CASE("numbers that a format cannot take are refused") {
+  for (const char* source :
+       {"{{ '%.*d' % (10 ** 15, 1) }}", "{{ '%*d' % (-2 ** 63, 1) }}", "{{ '%*d' % (2 ** 21, 1) }}",
+        "{{ '{:c}'.format(1114112) }}", "{{ '{:c}'.format(55296) }}", "{{ '{:c}'.format(65.0) }}",
+        "{{ '{:c}'.format(2 ** 70) }}", "{{ '%c' % -1 }}"}) {
+    INFO(source);
+    CHECK(refused(source));
+  }
+  CHECK(render("{{ '%*d|%-*d|%.*d|%c|{:c}'.format(8364) % (-3, 1, 3, 2, 3, 7, 65) }}") == "1  |2  |007|A|€");
+}
+
 TEST_CASE("nesting without end is refused on a small stack") {
   std::vector<std::string> accepted;
   with_small_stack([&] {
