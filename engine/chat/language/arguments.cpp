@@ -17,6 +17,10 @@ Parameters::Parameters(const char* function, const Arguments& arguments,
   }
 }
 
+const Value* Parameters::unless_none(size_t i) const {
+  return given_[i] && !given_[i]->is(Kind::none) ? given_[i] : nullptr;
+}
+
 const Value& Parameters::need(size_t i) const {
   if (!given_[i]) throw Fault(std::string(function_) + " needs its argument '" + names_[i] + "'");
   return *given_[i];

@@ -28,6 +28,7 @@ class Parameters {
   Parameters(const char* function, const Arguments& arguments, std::initializer_list<const char*> names);
 
   const Value* operator[](size_t i) const { return given_[i]; }  // null: not given
+  const Value* unless_none(size_t i) const;                      // null: not given or None
   const Value& need(size_t i) const;                             // Fault: missing
   bool flag(size_t i, bool otherwise) const { return given_[i] ? truth(*given_[i]) : otherwise; }
   int64_t integer(size_t i, int64_t otherwise) const;  // Fault: no integer

@@ -35,12 +35,19 @@ auto find_named(const Table& table, std::string_view name) -> decltype(table[0].
     if (entry.name == name) return entry.function;
   return nullptr;
 }
+template <class Table>
+const Method* find_listed(const Table& table, std::string_view name) {
+  for (const Method& method : table)
+    if (method.name == name) return &method;
+  return nullptr;
+}
 FilterFunction find_text_filter(std::string_view name);
 FilterFunction find_layout_filter(std::string_view name);
 FilterFunction find_sequence_filter(std::string_view name);
 FilterFunction find_selection_filter(std::string_view name);
 FilterFunction find_number_filter(std::string_view name);
 const Method* find_string_method(std::string_view name);
+const Method* find_split_method(std::string_view name);
 const Method* find_container_method(const Value& self, std::string_view name);
 
 // Operators and look-ups of Python and Jinja2, also used by filters.
@@ -57,6 +64,9 @@ Text format_spec(Render&, const Value& value, std::string_view spec);         //
 // Replaces up to `count` (negative: all) occurrences; marks of every part stay.
 Text replace(Render&, const Text& text, const Text& from, const Text& to, int64_t count);
 Text repeat(Render&, const Text& text, int64_t times);
+// str.strip() by its optional parameter 0, the characters; str.splitlines().
+Text strip(Render&, const Text& text, Side side, const Parameters& given);
+std::vector<Text> lines_of(Render&, const Text& text, bool keep_ends);
 Text join(Render&, const Text& separator, const std::vector<Text>& parts);
 // A text computed from another as a whole: data if any of that is.
 Value whole(Render&, const std::string& bytes, const Text& source);

@@ -22,6 +22,11 @@ constexpr size_t max_text_bytes = size_t{64} << 20;  // of one string and of the
 constexpr int max_value_depth = 256;                 // lists and mappings inside each other
 constexpr int max_levels = 1500;  // expressions, statements and macro calls inside each other
 
+// Fault for a string larger than max_text_bytes.
+inline void check_text_bytes(size_t bytes) {
+  if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
+}
+
 class Meter {
  public:
   static constexpr uint64_t limit = uint64_t{1} << 30;
@@ -35,7 +40,7 @@ class Meter {
   }
   // Before a string of `bytes` is made.
   void make(size_t bytes) {
-    if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(bytes);
     charge(bytes + value_bytes);
   }
 

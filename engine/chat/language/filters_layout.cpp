@@ -8,27 +8,6 @@
 namespace lockstep::engine::language {
 namespace {
 
-// The lines of str.splitlines().
-std::vector<Text> lines_of(Render& render, const Text& text) {
-  std::vector<Text> lines;
-  const std::string_view bytes = text.text;
-  const auto add = [&](size_t from, size_t to) {
-    render.meter.charge(to - from + Meter::value_bytes + text.runs.size());
-    lines.push_back(text.slice(from, to));
-  };
-  size_t from = 0;
-  for (size_t at = 0; at < bytes.size();) {
-    const size_t end = at;
-    const char32_t c = decode(bytes, at);
-    if (!is_line_end(c)) continue;
-    if (c == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
-    add(from, end);
-    from = at;
-  }
-  if (from < bytes.size()) add(from, bytes.size());
-  return lines;
-}
-
 Text need_text(const Value& value, const char* filter) {
   if (value.is(Kind::undefined)) throw Fault(value.text().text);
   if (!value.is(Kind::string)) throw Fault(std::string(filter) + " needs a string, not " + type_name(value));
@@ -54,7 +33,7 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
   Text result;
   result.safe = text.safe;
   bool start = true;
-  for (const Text& line : lines_of(render, text)) {
+  for (const Text& line : lines_of(render, text, false)) {
     if (!start) {
       result.append("\n", false);
       if (blank || !line.text.empty()) result.append(by);
@@ -63,7 +42,7 @@ Value indent(Render& render, const Value& value, Arguments& arguments) {
     }
     start = false;
     result.append(line);
-    if (result.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(result.text.size());
     render.meter.charge(by.text.size());
   }
   return Value::string(std::move(result));
@@ -74,7 +53,7 @@ Value truncate(Render& render, const Value& value, Arguments& arguments) {
   static const Text dots("...", false);
   const Text& end = given[2] ? given.text(2) : dots;
   const int64_t length = given.integer(0, 255), tail = static_cast<int64_t>(characters(end.text));
-  const int64_t leeway = given[3] && !given[3]->is(Kind::none) ? need_integer(*given[3]) : 5;
+  const int64_t leeway = given.unless_none(3) ? need_integer(*given[3]) : 5;
   if (length < tail)
     throw Fault("expected length >= " + std::to_string(tail) + ", got " + std::to_string(length));
   if (leeway < 0) throw Fault("expected leeway >= 0, got " + std::to_string(leeway));
@@ -218,10 +197,10 @@ Value word_wrap(Render& render, const Value& value, Arguments& arguments) {
   const int64_t width = given.integer(0, 79);
   if (width <= 0) throw Fault("invalid width " + std::to_string(width) + " (must be > 0)");
   static const Text newline("\n", false);
-  const Text& wrap = given[2] && !given[2]->is(Kind::none) ? given.text(2) : newline;
+  const Text& wrap = given.unless_none(2) ? given.text(2) : newline;
   render.meter.charge(text.text.size() * 32);
   std::vector<Text> lines;
-  for (const Text& line : lines_of(render, text)) {
+  for (const Text& line : lines_of(render, text, false)) {
     Wrapper wrapper(line, static_cast<size_t>(width), given.flag(1, true), given.flag(3, true));
     lines.push_back(join(render, wrap, wrapper.run(render)));
   }

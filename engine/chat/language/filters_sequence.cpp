@@ -171,7 +171,7 @@ Value batch(Render& render, const Value& value, Arguments& arguments) {
     now.push_back(std::move(item));
   }
   if (!now.empty()) {
-    if (given[1] && !given[1]->is(Kind::none) && static_cast<int64_t>(now.size()) < size) {
+    if (given.unless_none(1) && static_cast<int64_t>(now.size()) < size) {
       render.meter.make(static_cast<size_t>(size) * sizeof(Value));
       now.resize(static_cast<size_t>(size), *given[1]);
     }
@@ -196,7 +196,7 @@ Value slice(Render& render, const Value& value, Arguments& arguments) {
     std::vector<Value> part(all.begin() + static_cast<std::ptrdiff_t>(at),
                             all.begin() + static_cast<std::ptrdiff_t>(at + size));
     at += size;
-    if (given[1] && !given[1]->is(Kind::none) && i >= extra) part.push_back(*given[1]);
+    if (given.unless_none(1) && i >= extra) part.push_back(*given[1]);
     slices.push_back(list_of(std::move(part)));
   }
   return generated(std::move(slices));

@@ -51,19 +51,14 @@ Value string(Render& render, const Value& value, Arguments& arguments) {
 Value trim(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("trim", arguments, {"chars"});
   const Text text = to_text(value, render.meter);
-  const auto [first, last] = given[0] && !given[0]->is(Kind::none)
-                                 ? strip_range(text.text, Side::both, given.text(0).text)
-                                 : strip_range(text.text, Side::both);
-  const size_t listed = given[0] && given[0]->is(Kind::string) ? given[0]->text().text.size() : 0;
-  render.meter.charge((first + text.text.size() - last) * (Meter::per_character + listed));
-  return Value::string(text.slice(first, last));
+  return Value::string(strip(render, text, Side::both, given));
 }
 
 Value replace_filter(Render& render, const Value& value, Arguments& arguments) {
   const Parameters given("replace", arguments, {"old", "new", "count"});
   Text text = to_text(value, render.meter);
   text.safe = false;
-  const int64_t count = given[2] && !given[2]->is(Kind::none) ? need_integer(*given[2]) : -1;
+  const int64_t count = given.unless_none(2) ? need_integer(*given[2]) : -1;
   return Value::string(replace(render, text, to_text(given.need(0), render.meter),
                                to_text(given.need(1), render.meter), count));
 }
@@ -150,14 +145,14 @@ Value to_json(Render& render, const Value& value, Arguments& arguments) {
   JsonStyle style;
   style.ascii = given.flag(0, false);
   style.sort_keys = given.flag(3, false);
-  if (given[1] && !given[1]->is(Kind::none)) {
+  if (given.unless_none(1)) {
     style.indent =
         given[1]->is(Kind::string)
             ? given[1]->text().text
             : std::string(static_cast<size_t>(std::clamp<int64_t>(need_integer(*given[1]), 0, 1000)), ' ');
     style.item_separator = ",";
   }
-  if (given[2] && !given[2]->is(Kind::none)) {
+  if (given.unless_none(2)) {
     const std::vector<Value> pair = iterate(*given[2], render.meter);
     if (pair.size() != 2 || !pair[0].is(Kind::string) || !pair[1].is(Kind::string))
       throw Fault("tojson: separators must be a pair of strings");

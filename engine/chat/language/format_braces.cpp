@@ -51,7 +51,7 @@ Text braces(Render& render, const Text& format, const Arguments& arguments, int6
     const size_t brace = std::min(text.find_first_of("{}", at), text.size());
     out.append_slice(format, at, brace);
     render.meter.charge(brace - at + 16 + format.runs.size());
-    if (out.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(out.text.size());
     at = brace;
     if (at >= text.size()) break;
     if (at + 1 < text.size() && text[at + 1] == text[at]) {

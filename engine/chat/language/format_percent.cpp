@@ -25,7 +25,7 @@ class Percent {
       render_.meter.charge(percent - at + 16);
       at = percent;
       if (at < text.size()) directive(at);
-      if (out_.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+      check_text_bytes(out_.text.size());
     }
     const bool tuple = arguments_.is_tuple();
     const bool subscriptable =

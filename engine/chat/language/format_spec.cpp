@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "engine/chat/language/builtins.h"
+#include "engine/tokenizer/characters.h"
 
 namespace lockstep::engine::language {
 namespace {
@@ -187,7 +188,7 @@ Text format_spec(Render& render, const Value& value, std::string_view text) {
       if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
         throw Fault("a format's number is no character");
       std::string character;
-      encode(character, static_cast<char32_t>(code));
+      append_utf8(static_cast<uint32_t>(code), character);
       return pad(render, Text(character, false), spec, spec.align ? spec.align : '<');
     }
     return format_number(render, value, spec);

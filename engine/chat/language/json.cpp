@@ -141,7 +141,7 @@ class Writer {
 
   void write(const Value& value, int depth) {
     meter_.charge(16);
-    if (out.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(out.text.size());
     if (value.is(Kind::string)) {
       meter_.make(value.text().text.size());
       return write_string(value.text(), style_, out);

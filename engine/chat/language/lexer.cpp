@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/chat/language/text.h"
+#include "engine/tokenizer/characters.h"
 
 namespace lockstep::engine::language {
 
@@ -279,7 +280,7 @@ class Lexer {
       size_t end = at;
       while (end < text_.size() && end < at + 3 && text_[end] >= '0' && text_[end] <= '7')
         code = code * 8 + static_cast<char32_t>(text_[end++] - '0');
-      encode(value, code);
+      append_utf8(code, value);
       return end;
     }
     const size_t width = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
@@ -299,7 +300,7 @@ class Lexer {
     }
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
       throw error_at(line_, "a string escapes what is no character");
-    encode(value, code);
+    append_utf8(code, value);
     return end;
   }
 

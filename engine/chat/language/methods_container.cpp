@@ -68,19 +68,12 @@ constexpr Method dict_methods[] = {{"clear", nullptr},
                                    {"update", nullptr},
                                    {"values", view<Kind::values>}};
 
-template <class Table>
-const Method* search(const Table& table, std::string_view name) {
-  const auto found =
-      std::find_if(std::begin(table), std::end(table), [&](const Method& m) { return m.name == name; });
-  return found == std::end(table) ? nullptr : found;
-}
-
 }  // namespace
 
 const Method* find_container_method(const Value& self, std::string_view name) {
-  if (self.is(Kind::mapping)) return search(dict_methods, name);
-  if (self.is(Kind::list)) return search(list_methods, name);
-  return self.is_tuple() || self.is(Kind::range) ? search(tuple_methods, name) : nullptr;
+  if (self.is(Kind::mapping)) return find_listed(dict_methods, name);
+  if (self.is(Kind::list)) return find_listed(list_methods, name);
+  return self.is_tuple() || self.is(Kind::range) ? find_listed(tuple_methods, name) : nullptr;
 }
 
 const Method* find_method(const Value& self, std::string_view name) {

@@ -1,141 +1,25 @@
-// Methods of str.
+// Methods of str, but for those that split (methods_split.cpp).
 #include <algorithm>
-#include <limits>
 
 #include "engine/chat/language/builtins.h"
 
 namespace lockstep::engine::language {
 namespace {
 
-using Pieces = std::vector<Value>;
-
-Value list_of(Pieces pieces) { return Value::sequence(Kind::list, std::move(pieces)); }
-
-void keep(Render& render, Pieces& pieces, const Text& text, size_t from, size_t to) {
-  render.meter.charge(to - from + Meter::value_bytes + text.runs.size());
-  pieces.push_back(Value::string(text.slice(from, to)));
-}
-
-// str.split() at runs of whitespace.
-Pieces split_space(Render& render, const Text& text, uint64_t left) {
-  Pieces pieces;
-  const std::string_view bytes = text.text;
-  size_t at = strip_range(bytes, Side::left).first;
-  while (at < bytes.size()) {
-    size_t end = at;
-    while (end < bytes.size()) {
-      size_t next = end;
-      if (is_space(decode(bytes, next))) break;
-      end = next;
-    }
-    if (left-- == 0) {
-      keep(render, pieces, text, at, bytes.size());
-      break;
-    }
-    keep(render, pieces, text, at, end);
-    at = end + strip_range(bytes.substr(end), Side::left).first;
-  }
-  return pieces;
-}
-
-Pieces rsplit_space(Render& render, const Text& text, uint64_t left) {
-  Pieces pieces;
-  const std::string_view bytes = text.text;
-  size_t end = strip_range(bytes, Side::right).second;
-  while (end > 0) {
-    size_t from = end;
-    while (from > 0) {
-      const size_t before = previous_character(bytes, from);
-      size_t at = before;
-      if (is_space(decode(bytes, at))) break;
-      from = before;
-    }
-    if (left-- == 0) {
-      keep(render, pieces, text, 0, end);
-      break;
-    }
-    keep(render, pieces, text, from, end);
-    end = strip_range(bytes.substr(0, from), Side::right).second;
-  }
-  std::reverse(pieces.begin(), pieces.end());
-  return pieces;
-}
-
-Value split(Render& render, const Value& self, Arguments& arguments, bool from_right) {
-  const Parameters given(from_right ? "rsplit" : "split", arguments, {"sep", "maxsplit"});
-  const Text& text = self.text();
-  const int64_t most = given.integer(1, -1);
-  uint64_t left = most < 0 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(most);
-  render.meter.charge(text.text.size());
-  if (!given[0] || given[0]->is(Kind::none))
-    return list_of(from_right ? rsplit_space(render, text, left) : split_space(render, text, left));
-  const std::string& separator = given.text(0).text;
-  if (separator.empty()) throw Fault("empty separator");
-  Pieces pieces;
-  if (!from_right) {
-    size_t at = 0;
-    for (size_t found = find_text(text.text, separator); found != std::string::npos && left > 0; --left) {
-      keep(render, pieces, text, at, found);
-      at = found + separator.size();
-      found = find_text(text.text, separator, at);
-    }
-    keep(render, pieces, text, at, text.text.size());
-    return list_of(std::move(pieces));
-  }
-  size_t end = text.text.size();
-  while (left-- > 0 && end >= separator.size()) {
-    const size_t found = find_last_text(std::string_view(text.text).substr(0, end), separator);
-    if (found == std::string::npos) break;
-    keep(render, pieces, text, found + separator.size(), end);
-    end = found;
-  }
-  keep(render, pieces, text, 0, end);
-  std::reverse(pieces.begin(), pieces.end());
-  return list_of(std::move(pieces));
-}
-
-Value split_lines(Render& render, const Value& self, Arguments& arguments) {
-  const Parameters given("splitlines", arguments, {"keepends"});
-  const bool keep_ends = given.flag(0, false);
-  const Text& text = self.text();
-  const std::string_view bytes = text.text;
-  render.meter.charge(bytes.size());
-  Pieces pieces;
-  size_t from = 0;
-  for (size_t at = 0; at < bytes.size();) {
-    const size_t end = at;
-    const char32_t c = decode(bytes, at);
-    if (!is_line_end(c)) continue;
-    if (c == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
-    keep(render, pieces, text, from, keep_ends ? at : end);
-    from = at;
-  }
-  if (from < bytes.size()) keep(render, pieces, text, from, bytes.size());
-  return list_of(std::move(pieces));
-}
-
 template <Side side>
-Value strip(Render& render, const Value& self, Arguments& arguments) {
-  const Parameters given("strip", arguments, {"chars"});
-  const Text& text = self.text();
-  render.meter.charge(text.text.size());
-  const auto [first, last] = given[0] && !given[0]->is(Kind::none)
-                                 ? strip_range(text.text, side, given.text(0).text)
-                                 : strip_range(text.text, side);
-  const size_t listed = given[0] && given[0]->is(Kind::string) ? given[0]->text().text.size() : 0;
-  render.meter.charge((first + text.text.size() - last) * (Meter::per_character + listed));
-  return Value::string(text.slice(first, last));
+Value strip_method(Render& render, const Value& self, Arguments& arguments) {
+  return Value::string(strip(render, self.text(), side, Parameters("strip", arguments, {"chars"})));
 }
 
 // [first, last) in bytes of the optional arguments start and end.
 std::pair<size_t, size_t> window(Render& render, const Text& text, const Parameters& given, bool& valid) {
   valid = true;
-  const bool bounded = (given[1] && !given[1]->is(Kind::none)) || (given[2] && !given[2]->is(Kind::none));
+  const bool bounded = given.unless_none(1) || given.unless_none(2);
   render.meter.charge(text.text.size());
   if (!bounded) return {0, text.text.size()};
   const auto count = static_cast<int64_t>(characters(text.text));
   const auto bound = [&](size_t i, int64_t otherwise) {
-    int64_t at = given[i] && !given[i]->is(Kind::none) ? need_integer(*given[i]) : otherwise;
+    int64_t at = given.unless_none(i) ? need_integer(*given[i]) : otherwise;
     if (at < 0) at = std::max<int64_t>(at + count, 0);
     return at;
   };
@@ -269,25 +153,6 @@ Value zero_fill(Render& render, const Value& self, Arguments& arguments) {
   return Value::string(std::move(result));
 }
 
-template <bool from_right>
-Value partition(Render& render, const Value& self, Arguments& arguments) {
-  const Parameters given("partition", arguments, {"sep"});
-  const Text &text = self.text(), &separator = given.text(0);
-  if (separator.text.empty()) throw Fault("empty separator");
-  render.meter.charge(text.text.size());
-  const size_t found =
-      from_right ? find_last_text(text.text, separator.text) : find_text(text.text, separator.text);
-  const Value nothing = Value::literal("");
-  if (found == std::string::npos)
-    return Value::sequence(Kind::tuple,
-                           from_right ? Pieces{nothing, nothing, self} : Pieces{self, nothing, nothing});
-  Pieces pieces;
-  keep(render, pieces, text, 0, found);
-  pieces.push_back(*given[0]);
-  keep(render, pieces, text, found + separator.text.size(), text.text.size());
-  return Value::sequence(Kind::tuple, std::move(pieces));
-}
-
 template <bool prefix>
 Value remove_affix(Render& render, const Value& self, Arguments& arguments) {
   const Parameters given("the method", arguments, {"affix"});
@@ -359,21 +224,16 @@ constexpr Method methods[] = {
     {"join", join_method},
     {"ljust", justify<-1>},
     {"lower", mapped<lower>},
-    {"lstrip", strip<Side::left>},
-    {"partition", partition<false>},
+    {"lstrip", strip_method<Side::left>},
     {"removeprefix", remove_affix<true>},
     {"removesuffix", remove_affix<false>},
     {"replace", replace_method},
     {"rfind", find<true, false>},
     {"rindex", find<true, true>},
     {"rjust", justify<1>},
-    {"rpartition", partition<true>},
-    {"rsplit", [](Render& r, const Value& v, Arguments& a) { return split(r, v, a, true); }},
-    {"rstrip", strip<Side::right>},
-    {"split", [](Render& r, const Value& v, Arguments& a) { return split(r, v, a, false); }},
-    {"splitlines", split_lines},
+    {"rstrip", strip_method<Side::right>},
     {"startswith", affix<true>},
-    {"strip", strip<Side::both>},
+    {"strip", strip_method<Side::both>},
     {"swapcase", mapped<swapcase>},
     {"title", mapped<title>},
     {"upper", mapped<upper>},
@@ -383,9 +243,8 @@ constexpr Method methods[] = {
 }  // namespace
 
 const Method* find_string_method(std::string_view name) {
-  const auto found =
-      std::find_if(std::begin(methods), std::end(methods), [&](const Method& m) { return m.name == name; });
-  return found == std::end(methods) ? nullptr : found;
+  if (const Method* method = find_split_method(name)) return method;
+  return find_listed(methods, name);
 }
 
 }  // namespace lockstep::engine::language

@@ -83,7 +83,7 @@ void represent_sequence(const Value& value, Text& out, Meter& meter) {
 
 void represent(const Value& value, Text& out, Meter& meter) {
   meter.charge(16);
-  if (out.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+  check_text_bytes(out.text.size());
   switch (value.kind()) {
     case Kind::missing:
     case Kind::undefined: return out.append("Undefined", false);

@@ -5,7 +5,7 @@
 namespace lockstep::engine::language {
 
 void Render::write(const Text& text) {
-  if (output->text.size() + text.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+  check_text_bytes(output->text.size() + text.text.size());
   meter.charge(text.text.size());
   output->append(text);
 }

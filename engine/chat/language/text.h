@@ -28,8 +28,7 @@ using TextPtr = std::shared_ptr<const Text>;
 
 // Characters.
 size_t characters(std::string_view text);
-char32_t decode(std::string_view text, size_t& at);  // the character at `at`, which moves behind it
-void encode(std::string& out, char32_t character);
+char32_t decode(std::string_view text, size_t& at);           // the character at `at`, which moves behind it
 size_t byte_offset(std::string_view text, size_t character);  // of that character; text.size() past the end
 size_t next_character(std::string_view text, size_t at);
 size_t previous_character(std::string_view text, size_t at);

@@ -15,7 +15,7 @@ Text replace(Render& render, const Text& text, const Text& from, const Text& to,
   size_t copied = 0;
   const auto put = [&](size_t at, size_t skip) {
     result.append_slice(text, copied, at);
-    if (result.text.size() + to.text.size() > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(result.text.size() + to.text.size());
     render.meter.charge(to.text.size() + text.runs.size());
     result.append(to);
     copied = at + skip;
@@ -50,7 +50,7 @@ Text join(Render& render, const Text& separator, const std::vector<Text>& parts)
   size_t bytes = 0;
   for (const Text& part : parts) {
     bytes += part.text.size() + separator.text.size();
-    if (bytes > max_text_bytes) throw Fault("a text grows past 64 MiB");
+    check_text_bytes(bytes);
   }
   render.meter.charge(bytes);
   Text result;
@@ -59,6 +59,37 @@ Text join(Render& render, const Text& separator, const std::vector<Text>& parts)
     result.append(parts[i]);
   }
   return result;
+}
+
+Text strip(Render& render, const Text& text, Side side, const Parameters& given) {
+  const Text* listed = given.unless_none(0) ? &given.text(0) : nullptr;
+  render.meter.charge(text.text.size());
+  const auto [first, last] =
+      listed ? strip_range(text.text, side, listed->text) : strip_range(text.text, side);
+  const size_t tested = Meter::per_character + (listed ? listed->text.size() : 0);
+  render.meter.charge((first + text.text.size() - last) * tested);
+  return text.slice(first, last);
+}
+
+std::vector<Text> lines_of(Render& render, const Text& text, bool keep_ends) {
+  std::vector<Text> lines;
+  const std::string_view bytes = text.text;
+  const auto add = [&](size_t from, size_t to) {
+    render.meter.charge(to - from + Meter::value_bytes + text.runs.size());
+    lines.push_back(text.slice(from, to));
+  };
+  render.meter.charge(bytes.size());
+  size_t from = 0;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t end = at;
+    const char32_t c = decode(bytes, at);
+    if (!is_line_end(c)) continue;
+    if (c == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
+    add(from, keep_ends ? at : end);
+    from = at;
+  }
+  if (from < bytes.size()) add(from, bytes.size());
+  return lines;
 }
 
 Value whole(Render& render, const std::string& bytes, const Text& source) {

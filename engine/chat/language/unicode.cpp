@@ -8,6 +8,7 @@
 
 #include "engine/chat/language/fault.h"
 #include "engine/chat/language/text.h"
+#include "engine/tokenizer/characters.h"
 
 namespace lockstep::engine::language {
 
@@ -151,15 +152,15 @@ bool is_identifier(std::string_view text) {
 // Python titlecases a character by its own mapping; ICU's word rules do not apply.
 void append_title(std::string& out, char32_t c) {
   std::string one;
-  encode(one, c);
+  append_utf8(c, one);
   const std::string raised = upper(one);
   const auto mapped = static_cast<char32_t>(u_totitle(static_cast<UChar32>(c)));
   if (mapped != c || characters(raised) == 1) {
-    encode(out, mapped);
+    append_utf8(mapped, out);
     return;
   }
   size_t at = 0;  // "ss" of a sharp s: only the first letter stays large
-  encode(out, decode(raised, at));
+  append_utf8(decode(raised, at), out);
   out += lower(std::string_view(raised).substr(at));
 }
 

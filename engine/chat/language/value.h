@@ -81,7 +81,6 @@ class Value {
   const Text& text() const {
     return *static_cast<const Text*>(heap_.get());
   }  // string, big_integer, undefined
-  TextPtr text_ptr() const { return std::static_pointer_cast<const Text>(heap_); }
   const Sequence& sequence() const { return *static_cast<const Sequence*>(heap_.get()); }
   const std::vector<Value>& items() const { return sequence().items; }
   const Dict& dict() const { return *static_cast<const Dict*>(heap_.get()); }
