@@ -1,9 +1,12 @@
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
+#include "daemon/configuration.h"
 #include "daemon/configuration_keys.h"
 #include "daemon/openai/chat_request.h"
 #include "tests/catch.h"
+#include "tests/daemon/running_app.h"
 
 namespace lockstep::test {
 namespace {
@@ -30,6 +33,26 @@ TEST_CASE("lockstepd.toml(5) has every key with its range and default") {
     }
     if (key.standard.find(' ') == std::string_view::npos) CHECK(line.find(key.standard) != std::string::npos);
   }
+}
+
+TEST_CASE("the packaged lockstepd.toml holds as it is, and with its comments made settings") {
+  const std::string file = LOCKSTEP_SOURCE_DIR "/packaging/lockstepd.toml";
+  std::ostringstream untouched, standard;
+  print_configuration(daemon::read_configuration(file, true, {"", "/run/lockstep"}), untouched);
+  print_configuration(daemon::read_configuration("/nowhere", false, {"", "/run/lockstep"}), standard);
+  CHECK(untouched.str() == standard.str());
+  TemporaryDirectory directory;
+  std::ifstream in(file);
+  std::ofstream out(directory.path / "c.toml");
+  int settings = 0;
+  for (std::string line; std::getline(in, line);) {
+    const bool setting = line.starts_with("#") && !line.starts_with("# ");
+    settings += setting;
+    out << (setting ? line.substr(1) : line) << "\n";
+  }
+  out.close();
+  CHECK(settings >= 4);
+  CHECK_NOTHROW(daemon::read_configuration(directory.path / "c.toml", true, {"", "/run/lockstep"}));
 }
 
 TEST_CASE("lockstepd(8) names every field of a chat request") {
