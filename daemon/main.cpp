@@ -1,13 +1,16 @@
+#include <csignal>
 #include <exception>
 #include <iostream>
 
 #include "daemon/app.h"
 #include "daemon/command_line.h"
 #include "daemon/log.h"
+#include "ipc/standard_streams.h"
 
 int main(int argc, char** argv) {
   using namespace lockstep;
   using namespace lockstep::daemon;
+  ipc::hold_standard_streams();
   try {
     const CommandLine command = read_command_line(argc, argv);
     set_log_level(command.configuration.log_level);
@@ -15,6 +18,7 @@ int main(int argc, char** argv) {
     switch (command.action) {
       case CommandLine::Action::none: break;
       case CommandLine::Action::serve: {
+        std::signal(SIGPIPE, SIG_IGN);  // of a reader of the log that has gone: serving goes on
         App app(command.configuration, engine::Engine::open);
         return static_cast<int>(app.run());
       }

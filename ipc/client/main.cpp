@@ -4,6 +4,7 @@
 #include "ipc/client/commands.h"
 #include "ipc/client/daemon.h"
 #include "ipc/client/terminal.h"
+#include "ipc/standard_streams.h"
 
 namespace {
 
@@ -22,10 +23,10 @@ int run_command(const Command& command, std::span<const char* const> words) {
          " --help)\n");
     return exit_usage;
   } catch (const Failure& failure) {
-    tell(std::string("lockstep: ") + failure.what() + "\n");
+    tell("lockstep: " + harmless(failure.what()) + "\n");
     return failure.status;
   } catch (const std::exception& error) {
-    tell(std::string("lockstep: ") + error.what() + "\n");
+    tell("lockstep: " + harmless(error.what()) + "\n");
     return exit_failed;
   }
 }
@@ -53,6 +54,7 @@ int run(std::span<const char* const> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lockstep::ipc::hold_standard_streams();
   // A parent may have had it ignored; a closed pipe must end this program quietly.
   ::signal(SIGPIPE, SIG_DFL);
   const std::span<const char* const> words(argv, static_cast<size_t>(argc));

@@ -32,6 +32,7 @@ std::filesystem::path new_file() {
 [[noreturn]] void become_daemon(const Process::Setup& setup, int out, int err) {
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
+  for (int stream = 0; setup.no_streams && stream <= STDERR_FILENO; ++stream) close(stream);
   for (const auto& [name, value] : setup.environment) setenv(name.c_str(), value.c_str(), 1);
   struct stat about {};
   fstat(err, &about);

@@ -17,12 +17,14 @@ class Process {
     std::map<std::string, std::string> environment;
     std::map<std::string, int> sockets;  // passed as systemd does: name, listening descriptor
     bool journal = false;                // standard error is announced as the journal
+    bool no_streams = false;             // the standard streams are not open
   };
   explicit Process(const Setup& setup);
   ~Process();  // kills it if it still runs
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const { return pid_; }
   void signal(int number) const;
   int wait();                                    // the exit status, or 1000 + the signal that ended it
   bool wait_for_error(const std::string& text);  // until standard error has it

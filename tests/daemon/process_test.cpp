@@ -207,6 +207,27 @@ TEST_CASE("lockstepd takes the sockets that systemd passes, and leaves their fil
   close(passed);
 }
 
+TEST_CASE("lockstepd goes on when the reader of its log has gone") {
+  TemporaryDirectory directory;
+  configure(directory);
+  Process process({serve(directory), {}, {}, false});
+  REQUIRE(process.wait_for_error("ready"));
+  process.signal(SIGPIPE);
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+}
+
+TEST_CASE("lockstepd started without standard streams logs to nobody, not into its own files") {
+  TemporaryDirectory directory;
+  configure(directory);
+  Process process({serve(directory), {}, {}, false, true});
+  const std::filesystem::path socket = directory.path / "run/http.sock";
+  REQUIRE(eventually([&] { return std::filesystem::exists(socket); }));
+  const std::filesystem::path streams = "/proc/" + std::to_string(process.id()) + "/fd";
+  for (const char* stream : {"0", "1", "2"})
+    CHECK(std::filesystem::read_symlink(streams / stream) == "/dev/null");
+}
+
 TEST_CASE("F84 a second signal ends lockstepd at once, with status 0 and nothing left behind") {
   TemporaryDirectory directory;
   configure(directory, "drain_seconds = 3600\n");

@@ -208,6 +208,30 @@ TEST_CASE("an interrupt hangs up, leaves the terminal tidy and ends with 130") {
   }
 }
 
+TEST_CASE("without a standard output the answer goes nowhere else, and the program says so") {
+  std::string stray;
+  {
+    FakeDaemon daemon([&](int client) {
+      FakeDaemon::read_message(client);
+      FakeDaemon::send_all(client, content("Hello") + final_reply(final_of("stop")));
+      char bytes[64];
+      const ssize_t got = ::read(client, bytes, sizeof bytes);
+      if (got > 0) stray.assign(bytes, static_cast<size_t>(got));
+    });
+    const Run run = run_lockstep({"ask", "--socket", daemon.path(), "Hi"}, {.no_output = true});
+    CHECK(run.status == 1);
+    CHECK(run.err == "lockstep: the answer cannot be written: Bad file descriptor\n");
+  }
+  CHECK(stray.empty());
+}
+
+TEST_CASE("an error's name cannot move the cursor") {
+  const std::string evil = R"({"error":"org.x.\u001b[2J","parameters":{}})" + std::string(1, '\0');
+  const Run run = ask_with(evil, {"Hi"}).run;
+  CHECK(run.err.find("org.x.") != std::string::npos);
+  CHECK(run.err.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("a reader that has gone ends the program quietly, even before there is an answer") {
   bool hung_up = false;
   Run run;

@@ -89,6 +89,7 @@ Run run_lockstep(const std::vector<std::string>& arguments, const Setting& setti
     ::dup2(input.read_end, STDIN_FILENO);
     ::dup2(output.write_end, STDOUT_FILENO);
     ::dup2(error.write_end, STDERR_FILENO);
+    if (setting.no_output) ::close(STDOUT_FILENO);
     execute(arguments, setting);
   }
   ::close(input.read_end);

@@ -17,6 +17,7 @@ struct Setting {
   bool terminal = false;                   // all three streams are one terminal; its output is in `out`
   bool close_output = false;               // standard output's reader is gone from the start
   std::string interrupt_at{};              // send SIGINT when `out` or `err` contains this
+  bool no_output = false;                  // standard output is not open
 };
 
 Run run_lockstep(const std::vector<std::string>& arguments, const Setting& setting = {});
