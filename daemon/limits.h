@@ -47,6 +47,10 @@ inline constexpr std::size_t stop_bytes = 256;
 inline constexpr int top_logprobs = 20;
 inline constexpr std::size_t biases = 1024;  // tokens in logit_bias
 
+// What is said
+inline constexpr std::size_t error_bytes = 2048;     // an error's message; it may repeat what the client sent
+inline constexpr std::size_t log_line_bytes = 8192;  // one line of the log
+
 // Configuration
 inline constexpr std::size_t configuration_bytes = 1u << 20;  // one file
 

@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "daemon/limits.h"
+#include "daemon/printable.h"
+
 namespace lockstep::daemon {
 namespace {
 
@@ -37,17 +40,8 @@ void set_log_level(LogLevel level) { threshold = level; }
 
 void log(LogLevel level, std::string_view text) {
   if (level > threshold.load()) return;
-  static constexpr char hex[] = "0123456789abcdef";
   std::string line(prefix(level));
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      line += c;
-    } else {
-      line += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    }
-  }
-  line += '\n';
+  line += printable(text, limits::log_line_bytes) + '\n';
   // One write a line, so that lines of several threads do not mix. Nobody can be told if it fails.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,18 +1,21 @@
 #include "daemon/openai/error.h"
 
+#include "daemon/limits.h"
+#include "daemon/printable.h"
+
 namespace lockstep::daemon::openai {
 
 ApiError::ApiError(int http_status, std::string error_type, const std::string& message,
-                   std::string wrong_param, std::string error_code, int retry_seconds)
-    : std::runtime_error(message),
+                   const std::string& wrong_param, std::string error_code, int retry_seconds)
+    : std::runtime_error(printable(message, limits::error_bytes)),
       status(http_status),
       type(std::move(error_type)),
-      param(std::move(wrong_param)),
+      param(printable(wrong_param, limits::error_bytes)),
       code(std::move(error_code)),
       retry_after(retry_seconds) {}
 
-ApiError invalid(const std::string& message, std::string param, std::string code) {
-  return {400, "invalid_request_error", message, std::move(param), std::move(code)};
+ApiError invalid(const std::string& message, const std::string& param, std::string code) {
+  return {400, "invalid_request_error", message, param, std::move(code)};
 }
 
 ApiError unavailable(const std::string& message, std::string code, int retry_seconds) {

@@ -1,3 +1,4 @@
+#include "daemon/limits.h"
 #include "tests/catch.h"
 #include "tests/daemon/json_path.h"
 #include "tests/daemon/running_app.h"
@@ -151,6 +152,24 @@ TEST_CASE("what is no request gets 400, a header beyond 16 KiB 431, and the conn
   HttpClient client = app.client();
   client.send("GET /live HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
   CHECK(client.receive().status == 431);
+}
+
+TEST_CASE("an error that repeats what the client sent is short and valid JSON") {
+  RunningApp app(says_hello());
+  HttpClient client = app.client();
+  CHECK(text_at(client.get("/\xff\xfe").json(), "error.message") == "there is nothing at /\\xff\\xfe");
+  CHECK(client.get("/v1/models/\xc3").status == 404);
+  const auto ask = [&](const std::string& model) {
+    return client.post(R"({"model":")" + model + R"(","messages":[{"role":"user","content":"Hi"}]})");
+  };
+  const HttpAnswer answer = ask(std::string(3 << 20, 'm'));
+  CHECK(answer.status == 404);
+  CHECK(answer.body.size() < 2 * daemon::limits::error_bytes);
+  CHECK(text_at(answer.json(), "error.message").find("'fake' (or 'default') is") != std::string::npos);
+  const std::string zero = text_at(ask("a\\u0000b").json(), "error.message");
+  CHECK(zero.find("'a\\x00b' is not served") != std::string::npos);
+  client.send("GET /live HTTP/1.1\r\nHost: \xff\r\n\r\n");
+  CHECK(text_at(client.receive().json(), "error.code") == "host_not_allowed");
 }
 
 TEST_CASE("F22 Expect: 100-continue is answered at once, or refused without the body") {
