@@ -5,7 +5,7 @@
 #include "daemon/app.h"
 #include "daemon/command_line.h"
 #include "daemon/log.h"
-#include "ipc/standard_streams.h"
+#include "ipc/ipc.h"
 
 int main(int argc, char** argv) {
   using namespace lockstep;

@@ -1,6 +1,6 @@
 #include "daemon/printable.h"
 
-#include "ipc/utf8.h"
+#include "ipc/ipc.h"
 
 namespace lockstep::daemon {
 namespace {

@@ -152,4 +152,13 @@ std::string models_reply(const std::vector<Model>&);
 std::string status_reply(const Status&);
 std::string error_reply(const Error&);
 
+// ---- What both programs need -------------------------------------------------------------------------
+
+// Bytes of the UTF-8 character that text begins with, 1 to 4; 0 if it begins with none (or is empty).
+size_t utf8_length(std::string_view text);
+
+// A standard stream that is not open would be the next file or socket that is, and get what is printed.
+// Such streams are held by /dev/null instead, for reading only: what is printed there fails.
+void hold_standard_streams();
+
 }  // namespace lockstep::ipc

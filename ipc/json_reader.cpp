@@ -34,7 +34,7 @@ int hex_code(std::string_view text, size_t at) {
 // Walks one value and refuses what is not JSON.
 class Checker {
  public:
-  Checker(std::string_view text, int most_depth) : text_(text), most_depth_(most_depth) {}
+  Checker(std::string_view text, int most_levels) : text_(text), most_depth_(most_levels) {}
 
   std::string_view whole() {
     skip_blanks();
@@ -250,8 +250,8 @@ std::optional<Number> whole_number(std::string_view text) {
 
 }  // namespace
 
-JsonValue JsonValue::parse(std::string_view text, int most_depth) {
-  return JsonValue(Checker(text, most_depth).whole());
+JsonValue JsonValue::parse(std::string_view text, int most_levels) {
+  return JsonValue(Checker(text, most_levels).whole());
 }
 
 JsonValue::Kind JsonValue::kind() const {

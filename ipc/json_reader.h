@@ -26,8 +26,9 @@ class JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
 
   // The one value that `text` is. Throws JsonError (what is wrong, at which byte) for anything that is not
-  // JSON in UTF-8, a lone surrogate escape, nesting deeper than most_depth, and more than most_values values.
-  static JsonValue parse(std::string_view text, int most_depth);
+  // JSON in UTF-8, a lone surrogate escape, nesting deeper than most_levels, and more than most_values
+  // values.
+  static JsonValue parse(std::string_view text, int most_levels);
 
   Kind kind() const;
   std::string_view text() const { return text_; }

@@ -1,7 +1,7 @@
-#include "ipc/standard_streams.h"
-
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "ipc/ipc.h"
 
 namespace lockstep::ipc {
 

@@ -4,7 +4,7 @@
 #include "ipc/client/commands.h"
 #include "ipc/client/daemon.h"
 #include "ipc/client/terminal.h"
-#include "ipc/standard_streams.h"
+#include "ipc/ipc.h"
 
 namespace {
 
