@@ -54,7 +54,10 @@ void Bridge::close() {
 
 void Bridge::progress(int read, int total) { push(Progress{read, total}, sizeof(Event)); }
 void Bridge::done(engine::Reply&& reply) { push(std::move(reply), 0); }
-void Bridge::failed(const engine::RequestError& error) { push(error, 0); }
+// A copy of an exception shares its text with the original; a new one crosses to the other thread alone.
+void Bridge::failed(const engine::RequestError& error) {
+  push(engine::RequestError(error.kind, error.what(), error.field), 0);
+}
 void Bridge::delta(engine::Delta&& delta) {
   const std::size_t bytes = size_of(delta);
   push(std::move(delta), bytes);
