@@ -213,20 +213,28 @@ class RealEngine final : public Engine {
     forward_ = std::make_unique<Forward>(
         *device_, config, weights_,
         Capacity{options.chunk + options.lanes, options.lanes, options.lanes, lane_pages});
-    const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + forward_->state_bytes();
-    const uint64_t page = forward_->page_bytes();
-    if (fixed + page * lane_pages > budget)
-      too_little(fixed + page * lane_pages,
-                 "its weights and one request of " + std::to_string(info_.context) + " positions");
-    const int pages = static_cast<int>(std::min<uint64_t>(page ? (budget - fixed) / page : UINT64_MAX,
-                                                          uint64_t(lane_pages) * options.lanes));
-    forward_->allocate_pages(pages);
+    const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
+    const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes;
+    const uint64_t least = fixed + page * lane_pages + options.cache;
+    if (least > budget)
+      too_little(least, "its weights, one request of " + std::to_string(info_.context) +
+                            " positions and the prompt cache");
+    const uint64_t cache = options.cache ? options.cache : std::min<uint64_t>((budget - least) / 2, 1 << 30);
+    const int cache_slots = static_cast<int>(cache / 2 / state),
+              cache_pages = static_cast<int>(cache / 2 / page);
+    const int lanes_pages = static_cast<int>(
+        std::min<uint64_t>((budget - fixed - cache) / page, uint64_t(lane_pages) * options.lanes));
+    forward_->allocate(options.lanes + cache_slots, lanes_pages + cache_pages);
     runner_ = std::make_unique<Runner>(*device_, config, tokenizer_, *forward_,
-                                       Runner::Limits{options.lanes, options.chunk, info_.context, pages});
+                                       Runner::Limits{options.lanes, options.chunk, info_.context,
+                                                      lanes_pages + cache_pages, cache_slots, cache_pages});
     page_bytes_ = page;
+    state_bytes_ = state;
+    const uint64_t states = state * options.lanes;
     status_.memory = {{"weights", weights_.bytes, weights_.bytes},
-                      {"kv_pages", page * pages, 0},
-                      {"states", forward_->state_bytes(), forward_->state_bytes()},
+                      {"kv_pages", page * lanes_pages, 0},
+                      {"states", states, states},
+                      {"prompt_cache", state * cache_slots + page * cache_pages, 0},
                       {"scratch", forward_->scratch_bytes(), forward_->scratch_bytes()}};
     std::string line = "memory: ";
     for (const Status::Pool& pool : status_.memory) line += pool.name + " " + in_words(pool.bytes) + ", ";
@@ -290,7 +298,11 @@ class RealEngine final : public Engine {
     status_.reply_tokens = counts.reply_tokens;
     status_.rounds = counts.rounds;
     status_.last_round = Clock::now();
-    status_.memory[1].used = page_bytes_ * runner_->pages_used();
+    const PromptCache& cache = runner_->cache();
+    status_.memory[1].used = page_bytes_ * (runner_->pages_used() - cache.pages_held());
+    status_.memory[3].used = page_bytes_ * cache.pages_held() + state_bytes_ * cache.entries();
+    const PromptCache::Counts& kept = cache.counts();
+    status_.cache = {kept.hits, kept.misses, kept.stored, kept.evicted, kept.reused_tokens};
   }
 
   const Checkpoint checkpoint_;
@@ -301,7 +313,7 @@ class RealEngine final : public Engine {
   Weights weights_;
   std::unique_ptr<Forward> forward_;
   std::unique_ptr<Runner> runner_;
-  uint64_t page_bytes_ = 0;
+  uint64_t page_bytes_ = 0, state_bytes_ = 0;
 
   Inbox inbox_;
   std::atomic<JobId> last_id_ = 0;

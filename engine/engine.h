@@ -42,6 +42,7 @@ struct Options {
   std::string device = "auto";  // a name of devices(), or auto
   int threads = 0;              // CPU threads; 0: one a CPU
   uint64_t memory = 0;          // bytes for weights, caches, states and scratch; 0: 3/4 of what is available
+  uint64_t cache = 0;           // of them, for the prompt cache; 0: half of what is left, at most 1 GiB
   int context = 0;              // positions a request may use; 0: the model's own
   int lanes = 16;               // requests served at once
   int queue = 64;               // requests waiting for a lane; more are refused as busy
@@ -126,8 +127,12 @@ struct Status {
     std::string name;
     uint64_t bytes, used;
   };
-  std::vector<Pool> memory;  // weights, kv_pages, states, scratch
-  std::string fault;         // not empty: the device is lost, the engine serves no more; open a new one
+  std::vector<Pool> memory;  // weights, kv_pages, states, prompt_cache, scratch
+  struct Cache {
+    uint64_t hits, misses, stored, evicted, reused_tokens;
+  };
+  Cache cache{};
+  std::string fault;  // not empty: the device is lost, the engine serves no more; open a new one
 };
 
 class Engine {

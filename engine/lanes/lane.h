@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/cache/borders.h"
 #include "engine/engine.h"
 #include "engine/lanes/reply_writer.h"
 #include "engine/sampling/chooser.h"
@@ -23,6 +24,7 @@ struct Lane {
   int done = 0;                 // tokens that have been through the model
   std::vector<int32_t> pages;
   int slot = -1;
+  std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
   Reply reply;
   Clock::time_point arrived, admitted, first_token;
 

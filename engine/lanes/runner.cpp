@@ -1,6 +1,7 @@
 #include "engine/lanes/runner.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/lanes/token_hash.h"
 
@@ -13,6 +14,12 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>(time
 
 int pages_for(int positions) { return (positions + kernels::page_positions - 1) / kernels::page_positions; }
 
+std::vector<int> slots_from(int first, int count) {
+  std::vector<int> slots(count);
+  std::iota(slots.begin(), slots.end(), first);
+  return slots;
+}
+
 }  // namespace
 
 Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokenizer& tokenizer,
@@ -24,6 +31,8 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       limits_(limits),
       pace_(limits.chunk),
       pages_(limits.pages),
+      cache_(pages_, slots_from(limits.lanes, limits.cache_slots), limits.cache_pages),
+      message_start_(tokenizer.id("<|im_start|>")),
       candidate_id_(device, size_t(limits.lanes) * most_candidates),
       finite_(device, limits.lanes),
       candidate_logit_(device, size_t(limits.lanes) * most_candidates),
@@ -68,13 +77,61 @@ void Runner::admit() {
   while (!waiting_.empty() && !free_slots_.empty()) {
     Lane& lane = *waiting_.front();
     // A lane that was set aside before comes back only when it can go on without pushing others out.
-    if (!active_.empty() && pages_.available() < pages_for(static_cast<int>(lane.tokens.size()) + 1)) return;
+    if (!active_.empty() && !free_pages(pages_for(static_cast<int>(lane.tokens.size()) + 1))) return;
     lane.slot = free_slots_.back();
     free_slots_.pop_back();
-    if (lane.admitted == Clock::time_point{}) lane.admitted = Clock::now();
+    const bool again = lane.admitted != Clock::time_point{};
+    if (!again) lane.admitted = Clock::now();
+    resume(lane);
+    if (!again) lane.reply.cached_tokens = lane.done;
     active_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
+}
+
+// Begins with the longest prefix that the cache knows.
+void Runner::resume(Lane& lane) {
+  if (const PromptCache::Entry* entry = cache_.find(lane.tokens)) {
+    lane.done = static_cast<int>(entry->tokens.size());
+    lane.pages = entry->pages;
+    pages_.share(lane.pages);
+    forward_.copy_state(entry->slot, lane.slot);
+    // The lane will write into the page that its prefix ends in: it takes a copy, unless there is no room.
+    if (lane.done % kernels::page_positions != 0) {
+      std::vector<int32_t> shared = {lane.pages.back()};
+      lane.pages.pop_back();
+      if (free_pages(1)) {
+        lane.pages.push_back(pages_.take());
+        forward_.copy_page(shared[0], lane.pages.back());
+      } else {
+        pages_.give_back(lane.pages);
+        lane.done = 0;
+      }
+      pages_.give_back(shared);
+    }
+  }
+  lane.borders.clear();
+  for (const Border& border : borders(std::span(lane.tokens).first(lane.prompt_tokens()), message_start_))
+    if (border.position > lane.done && !cache_.has(std::span(lane.tokens).first(border.position)))
+      lane.borders.push_back(border);
+}
+
+// Keeps what the model knows after the lane's `done` tokens.
+void Runner::keep(const Lane& lane, bool system) {
+  const auto prefix = std::span(lane.tokens).first(lane.done);
+  if (cache_.has(prefix)) return;
+  const auto pages = std::span(lane.pages).first(pages_for(lane.done));
+  const int slot = cache_.make_room(pages);
+  if (slot < 0) return;
+  forward_.copy_state(lane.slot, slot);
+  cache_.add(prefix, pages, slot, system);
+}
+
+// Makes the cache give up entries until so many pages are free.
+bool Runner::free_pages(int count) {
+  while (pages_.available() < count)
+    if (!cache_.evict()) return false;
+  return true;
 }
 
 void Runner::release(Lane& lane) {
@@ -95,7 +152,7 @@ void Runner::set_aside(Lane& lane) {
 // Pages for the lane's first `positions` positions; false when younger lanes hold too few to take.
 bool Runner::reserve(Lane& lane, int positions) {
   while (static_cast<int>(lane.pages.size()) < pages_for(positions)) {
-    if (pages_.available() == 0) {
+    if (!free_pages(1)) {
       Lane* youngest =
           std::ranges::max_element(active_, {}, [](const auto& other) { return other->id; })->get();
       set_aside(*youngest);
@@ -122,6 +179,7 @@ Batch Runner::assemble() {
   Batch batch;
   shares_.clear();
   for (auto [lane, rows] : wanted) {
+    if (!lane->borders.empty()) rows = std::min(rows, lane->borders.front().position - lane->done);
     if (lane->slot < 0 || !reserve(*lane, lane->done + rows)) continue;
     batch.add(std::span(lane->tokens).subspan(lane->done, rows), lane->done, lane->pages, lane->slot);
     if (rows == lane->pending()) batch.logit_rows.push_back(batch.rows() - 1);
@@ -177,6 +235,10 @@ void Runner::choose_tokens(const Batch& batch) {
     if (before < lane.prompt_tokens()) {
       counts_.prompt_tokens += std::min(lane.done, lane.prompt_tokens()) - before;
       lane.job.sink->progress(std::min(lane.done, lane.prompt_tokens()), lane.prompt_tokens());
+    }
+    if (!lane.borders.empty() && lane.done == lane.borders.front().position) {
+      keep(lane, lane.borders.front().system);
+      lane.borders.erase(lane.borders.begin());
     }
   }
   std::vector<Lane*> over;
@@ -246,6 +308,7 @@ bool Runner::append(Lane& lane, int32_t token, std::optional<TokenLogprob> logpr
 }
 
 void Runner::finish(Lane& lane, Finish how, Delta&& last) {
+  keep(lane, false);
   lane.writer->finish(last);
   Reply& reply = lane.reply;
   reply.finish = how == Finish::stop && lane.writer->called() ? Finish::tool_calls : how;

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 
+#include "engine/cache/prompt_cache.h"
 #include "engine/engine.h"
 #include "engine/lanes/lane.h"
 #include "engine/lanes/pace.h"
@@ -19,7 +20,10 @@ namespace lockstep::engine {
 class Runner {
  public:
   struct Limits {
-    int lanes, chunk, context, pages;
+    int lanes, chunk, context;
+    int pages;        // KV pages in all
+    int cache_slots;  // recurrent-state slots beyond the lanes', for the prompt cache
+    int cache_pages;  // pages that the prompt cache may hold
   };
   Runner(kernels::Device&, const ModelConfig&, const Tokenizer&, Forward&, const Limits&);
 
@@ -31,6 +35,7 @@ class Runner {
   int waiting() const { return static_cast<int>(waiting_.size()); }
   int active() const { return static_cast<int>(active_.size()); }
   int pages_used() const { return limits_.pages - pages_.available(); }
+  const PromptCache& cache() const { return cache_; }
   // One round: admits, runs, chooses, replies. False when there is nothing to do.
   bool turn();
 
@@ -43,6 +48,9 @@ class Runner {
  private:
   using Lanes = std::vector<std::unique_ptr<Lane>>;
   void admit();
+  void resume(Lane& lane);
+  void keep(const Lane& lane, bool system);
+  bool free_pages(int count);
   bool reserve(Lane& lane, int positions);
   void set_aside(Lane& lane);
   Batch assemble();
@@ -59,6 +67,8 @@ class Runner {
   const Limits limits_;
   Pace pace_;
   PagePool pages_;
+  PromptCache cache_;
+  std::optional<int32_t> message_start_;
   std::vector<int> free_slots_;
   std::deque<std::unique_ptr<Lane>> waiting_;  // in order of arrival
   Lanes active_;                               // in order of admission

@@ -106,23 +106,19 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
   make(s.last, capacity.logit_rows, config.hidden);
   make(s.logits, size_t(capacity.logit_rows) * config.vocabulary);
   s.bytes = make.bytes;
-
-  for (LayerKind kind : config.layers)
-    if (kind == LayerKind::linear_attention) {
-      conv_states_.emplace_back(device, lanes * (delta_.taps - 1) * channels(delta_));
-      delta_states_.emplace_back(device, lanes * values * delta_.key_dim);
-    }
 }
 
 Forward::~Forward() = default;
 
 uint64_t Forward::scratch_bytes() const { return scratch_->bytes; }
 
+size_t Forward::conv_state() const { return size_t(delta_.taps - 1) * channels(delta_); }
+
+size_t Forward::delta_state() const { return size_t(delta_.value_heads) * delta_.key_dim * delta_.value_dim; }
+
 uint64_t Forward::state_bytes() const {
-  uint64_t sum = 0;
-  for (const auto& state : conv_states_) sum += state.bytes();
-  for (const auto& state : delta_states_) sum += state.bytes();
-  return sum;
+  const auto layers = std::ranges::count(config_.layers, LayerKind::linear_attention);
+  return layers * (conv_state() + delta_state()) * sizeof(float);
 }
 
 uint64_t Forward::page_bytes() const {
@@ -130,10 +126,28 @@ uint64_t Forward::page_bytes() const {
   return layers * device_.kv_page_bytes(config_.key_heads, config_.head_dim);
 }
 
-void Forward::allocate_pages(int pages) {
+void Forward::allocate(int slots, int pages) {
   const size_t page = device_.kv_page_bytes(config_.key_heads, config_.head_dim);
   for (LayerKind kind : config_.layers)
-    if (kind == LayerKind::full_attention) pages_.emplace_back(device_, pages * page);
+    if (kind == LayerKind::full_attention) {
+      pages_.emplace_back(device_, pages * page);
+    } else {
+      conv_states_.emplace_back(device_, slots * conv_state());
+      delta_states_.emplace_back(device_, slots * delta_state());
+    }
+}
+
+void Forward::copy_state(int from, int to) {
+  const auto copy = [&](const DeviceArray<float>& states, size_t one) {
+    device_.copy(states.data() + to * one, states.data() + from * one, one * sizeof(float));
+  };
+  for (const auto& states : conv_states_) copy(states, conv_state());
+  for (const auto& states : delta_states_) copy(states, delta_state());
+}
+
+void Forward::copy_page(int32_t from, int32_t to) {
+  const size_t page = device_.kv_page_bytes(config_.key_heads, config_.head_dim);
+  for (const auto& pages : pages_) device_.copy(pages.data() + to * page, pages.data() + from * page, page);
 }
 
 const float* Forward::logits() const { return scratch_->logits.data(); }

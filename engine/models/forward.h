@@ -1,6 +1,6 @@
 // The forward pass of the Qwen3.5 families: rows of many lanes through all layers in one go.
 //
-// Threads: the engine's thread only. Memory is taken at construction and by allocate_pages().
+// Threads: the engine's thread only. Memory is taken at construction and by allocate().
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Batch {
 struct Capacity {
   int rows = 0;
   int logit_rows = 0;
-  int lanes = 0;       // sequences of a round, and recurrent-state slots
+  int lanes = 0;       // sequences of a round
   int lane_pages = 0;  // KV pages of one lane
 };
 
@@ -40,10 +40,13 @@ class Forward {
   ~Forward();
 
   uint64_t scratch_bytes() const;
-  uint64_t state_bytes() const;  // recurrent states of all slots
+  uint64_t state_bytes() const;  // the recurrent state of one lane, in every layer
   uint64_t page_bytes() const;   // one KV page in every attention layer
-  void allocate_pages(int pages);
+  // Takes the memory for so many recurrent states (slots) and pages; called once, before run().
+  void allocate(int slots, int pages);
 
+  void copy_state(int from, int to);         // slots
+  void copy_page(int32_t from, int32_t to);  // pages
   // Runs the batch; pages and recurrent states of its lanes advance by their rows.
   void run(const Batch&);
   // Of the last run, in device memory: [batch.logit_rows][vocabulary].
@@ -51,6 +54,8 @@ class Forward {
 
  private:
   struct Scratch;
+  size_t conv_state() const;  // floats of one lane and layer
+  size_t delta_state() const;
   void upload(const Batch&);
   void mix(const DeltaWeights&, size_t index);
   void mix(const AttentionWeights&, size_t index);

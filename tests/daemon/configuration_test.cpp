@@ -49,6 +49,7 @@ TEST_CASE("every key is read, every default is shown") {
 device = "cpu"
 threads = 4
 memory = "12 GiB"
+cache = "1 GiB"
 context = 8192
 lanes = 3
 queue = 0
@@ -71,6 +72,7 @@ max_tokens = 100
 device = "cpu"
 threads = 4
 memory = "12288 MiB"
+cache = "1024 MiB"
 context = 8192
 lanes = 3
 queue = 0

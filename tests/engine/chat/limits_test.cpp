@@ -1,7 +1,6 @@
 // No template and no conversation may crash or hang its thread.
 #include <pthread.h>
 
-#include <chrono>
 #include <random>
 
 #include "tests/catch.h"
@@ -98,7 +97,7 @@ TEST_CASE("nesting without end is refused on a small stack") {
 }
 
 TEST_CASE("work and memory without end are refused") {
-  const auto start = std::chrono::steady_clock::now();
+  // What is not refused, or not linear, would run into the test's time limit.
   CHECK(refused("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}"));
   CHECK(refused("{{ 'x' * 99999999 }}"));
   CHECK(refused("{{ [1] * 99999999 }}"));
@@ -130,7 +129,6 @@ TEST_CASE("work and memory without end are refused") {
         "-9223372036854775808 99999999999999999999");
   CHECK(render("{{ 'x'[-9223372036854775807:9223372036854775807] }}{{ 'ab'[::-9223372036854775807] }}") ==
         "xb");
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(120));
 }
 
 TEST_CASE("damaged templates never crash") {

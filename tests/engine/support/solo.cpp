@@ -14,7 +14,7 @@ Solo::Solo(const std::filesystem::path& model, const std::string& device, int co
   const int pages = (context + kernels::page_positions - 1) / kernels::page_positions;
   forward_ =
       std::make_unique<Forward>(*device_, checkpoint_.config(), weights_, Capacity{rows, rows, 1, pages});
-  forward_->allocate_pages(pages);
+  forward_->allocate(1, pages);
   // Pages in an order that a contiguous cache would get wrong.
   pages_.resize(pages);
   std::iota(pages_.rbegin(), pages_.rend(), 0);

@@ -1,0 +1,129 @@
+// The law: resumed = fresh.
+#include <random>
+
+#include "tests/catch.h"
+#include "tests/engine/support/ask.h"
+#include "tests/engine/support/reference_file.h"
+
+using namespace lockstep::engine;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr unsigned seed = 20;
+
+Options options_of(const TestModel& model, uint64_t cache) {
+  Options options;
+  options.model = model.directory;
+  options.lanes = 4;
+  options.chunk = 96;
+  options.cache = cache;
+  return options;
+}
+
+Sampling few(int tokens) {
+  Sampling s;
+  s.temperature = 0.8f;
+  s.seed = 11;
+  s.max_tokens = tokens;
+  s.top_logprobs = 2;
+  s.ignore_end = true;
+  return s;
+}
+
+std::vector<int32_t> random_tokens(std::mt19937& random, int count) {
+  std::vector<int32_t> tokens(count);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random() % 2000);
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("F56 resumed = fresh: a hit at every length from 1 token to 3 pages + 16") {
+  for (const TestModel& model : test_models()) {
+    INFO("seed " << seed << ", " << model.name);
+    const auto warm = open_engine(options_of(model, 64 << 20)), cold = open_engine(options_of(model, 1));
+    std::mt19937 random(seed);
+    const std::vector<int32_t> text = random_tokens(random, 3 * 64 + 16 + 24);
+    const int step = model.name == "starter" ? 7 : 1;
+    for (int shared = 1; shared <= 3 * 64 + 16; shared += step) {
+      INFO("shared prefix of " << shared);
+      // The first request leaves the state after its prompt; the second goes on from there with other tokens.
+      Prompt prompt;
+      prompt.tokens.assign(text.begin(), text.begin() + shared);
+      prompt.tokens[0] = 1 + shared % 1999;
+      ask(*warm, prompt, few(1));
+      for (int32_t token : random_tokens(random, 4 + shared % 9)) prompt.tokens.push_back(token);
+      const Answer resumed = ask(*warm, prompt, few(6)), fresh = ask(*cold, prompt, few(6));
+      REQUIRE(resumed.reply->cached_tokens == shared);
+      REQUIRE(fresh.reply->cached_tokens == 0);
+      REQUIRE(same(resumed, fresh));
+      // The same again, now from the border before its last token.
+      const Answer again = ask(*warm, prompt, few(6));
+      REQUIRE(again.reply->cached_tokens == static_cast<int>(prompt.tokens.size()) - 1);
+      REQUIRE(same(again, fresh));
+    }
+    CHECK(cold->status().cache.stored == 0);
+  }
+}
+
+TEST_CASE("F57 a later turn reads only what is new, and gives what a fresh reading gives") {
+  for (const TestModel& model : test_models()) {
+    INFO(model.name);
+    const auto warm = open_engine(options_of(model, 64 << 20)), cold = open_engine(options_of(model, 1));
+    Conversation conversation;
+    conversation.messages.push_back(
+        {"system", "You are a concise assistant. " + std::string(300, 'x'), {}, {}, {}});
+    int before = 0;
+    for (const char* question : {"What is git?", "How do I install it?", "Define the word harbor."}) {
+      conversation.messages.push_back({"user", question, {}, {}, {}});
+      const Prompt prompt = warm->prepare(conversation);
+      const Answer resumed = ask(*warm, prompt, few(16)), fresh = ask(*cold, prompt, few(16));
+      CHECK(same(resumed, fresh));
+      // All but the last turn was read before: up to where the reply began.
+      if (before) CHECK(resumed.reply->cached_tokens >= before - 16);
+      before = static_cast<int>(prompt.tokens.size());
+      conversation.messages.push_back({"assistant", fresh.content, {}, {}, {}});
+    }
+    // An edited last question keeps everything before it; another conversation keeps the system prompt.
+    conversation.messages.resize(5);
+    const int history = static_cast<int>(warm->prepare(conversation).tokens.size());
+    conversation.messages.push_back({"user", "Define the word river.", {}, {}, {}});
+    const Answer edited = ask(*warm, warm->prepare(conversation), few(8));
+    CHECK(edited.reply->cached_tokens > 0);
+    CHECK(edited.reply->cached_tokens <= history);
+    CHECK(same(edited, ask(*cold, cold->prepare(conversation), few(8))));
+    conversation.messages.resize(1);
+    conversation.messages.push_back({"user", "Hello!", {}, {}, {}});
+    const Answer other = ask(*warm, warm->prepare(conversation), few(8));
+    CHECK(other.reply->cached_tokens > 0);
+    CHECK(same(other, ask(*cold, cold->prepare(conversation), few(8))));
+  }
+}
+
+TEST_CASE("resumed = fresh beside others, with a cache so small that entries are thrown out all the time") {
+  const TestModel model = test_models()[1];
+  Options small = options_of(model, 2 << 20);
+  const auto warm = open_engine(small), cold = open_engine(options_of(model, 1));
+  std::mt19937 random(seed);
+  std::vector<std::vector<int32_t>> recent(6);  // prompts that others go on from
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Prompt> prompts(4);
+    std::vector<std::shared_ptr<Collector>> sinks;
+    for (Prompt& prompt : prompts) {
+      prompt.tokens = recent[random() % recent.size()];
+      for (int32_t token : random_tokens(random, 1 + static_cast<int>(random() % 70)))
+        prompt.tokens.push_back(token);
+      sinks.push_back(begin(*warm, prompt, few(5)));
+    }
+    for (int i = 0; i < 4; ++i) {
+      INFO("seed " << seed << ", round " << round << ", request " << i);
+      REQUIRE(same(sinks[i]->wait(), ask(*cold, prompts[i], few(5))));
+      auto& slot = recent[random() % recent.size()];
+      slot = prompts[i].tokens;
+      if (slot.size() > 300) slot.clear();
+    }
+  }
+  CHECK(warm->status().cache.evicted > 0);
+  CHECK(warm->status().cache.hits > 0);
+}
