@@ -61,7 +61,6 @@ Checkpoint Checkpoint::open(const std::filesystem::path& directory) {
   return Checkpoint(std::move(state));
 }
 
-const std::filesystem::path& Checkpoint::directory() const { return state_->directory; }
 const ModelConfig& Checkpoint::config() const { return state_->config.model; }
 const ExpectedTensors& Checkpoint::tensors() const { return state_->expected; }
 bool Checkpoint::has(std::string_view tensor) const { return state_->files.tensors.contains(tensor); }

@@ -39,7 +39,6 @@ class Checkpoint {
   Checkpoint(Checkpoint&&) noexcept;
   ~Checkpoint();
 
-  const std::filesystem::path& directory() const;
   const ModelConfig& config() const;
   const ExpectedTensors& tensors() const;  // what there is: expected_tensors(config())
 

@@ -20,7 +20,6 @@ class HostBuffer {
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
   size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
 
  private:
   struct Free {

@@ -42,7 +42,7 @@ class JsonObject {
 
   const std::string& where() const { return where_; }
   const std::vector<std::pair<std::string_view, Value>>& fields() const { return fields_; }
-  std::string name(std::string_view key) const;  // where, then the key in quotes
+  std::string name(std::string_view key) const;  // where, then the key; in quotes unless it is a plain word
 
   std::optional<Value> find(std::string_view key) const;
   std::optional<int64_t> integer(std::string_view key, int64_t least, int64_t most) const;

@@ -1,4 +1,4 @@
-// What config.json and generation_config.json say about a model of the Qwen3.5 / 3.6 / 3.8 families.
+// What config.json and generation_config.json say about a model of the types qwen3_5 and qwen3_5_moe.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace lockstep::engine {
 class StopMatcher {
  public:
   static constexpr size_t max_stops = 16;
-  static constexpr size_t max_bytes = 512;  // of one stop string
+  static constexpr size_t max_bytes = 256;  // of one stop string
 
   // Throws std::invalid_argument when a limit is exceeded or a string is empty.
   explicit StopMatcher(std::vector<std::string> stops);

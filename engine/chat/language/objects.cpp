@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+
 #include "engine/chat/language/lexer.h"
 
 namespace lockstep::engine::language {
