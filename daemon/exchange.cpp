@@ -76,6 +76,7 @@ asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read)
   };
   Prepared prepared = co_await on_pool(service.pool(), std::move(work));
   request_ = std::move(prepared.request);
+  unenforced_ = std::move(prepared.prompt.unenforced);
   prompt_tokens_ = static_cast<int>(prepared.prompt.tokens.size());
   if (!ended_.empty()) throw shutting_down();
   if (peer_.look() == PeerState::gone) throw PeerGone("the client left before its request was queued");

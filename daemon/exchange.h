@@ -34,6 +34,8 @@ class Exchange {
 
   const openai::ChatRequest& request() const { return request_; }
   openai::ReplyHead head() const;
+  // Words of the request's schemas that the reply is not held to.
+  const std::vector<std::string>& unenforced() const { return unenforced_; }
   int prompt_tokens() const { return prompt_tokens_; }  // 0 before the prompt is prepared
 
   // From outside: ends the job with an error that says why.
@@ -50,6 +52,7 @@ class Exchange {
   Ticket ticket_;
   openai::ChatRequest request_;
   std::shared_ptr<Bridge> bridge_;
+  std::vector<std::string> unenforced_;
   int prompt_tokens_ = 0;
   std::optional<engine::JobId> job_;  // while it runs
   std::string ended_;                 // why, if end() was called

@@ -13,6 +13,7 @@
 #include "engine/lanes/token_hash.h"
 #include "engine/memory/budget.h"
 #include "engine/models/forward.h"
+#include "engine/sampling/form/form.h"
 #include "engine/tokenizer/tokenizer.h"
 
 namespace lockstep::engine {
@@ -116,11 +117,19 @@ class RealEngine final : public Engine {
   Prompt prepare(const Conversation& conversation) const override {
     try {
       const MarkedText text = format_.render(conversation);
-      Prompt prompt{tokenizer_.encode(text), false, true, conversation.tools};
+      Prompt prompt{tokenizer_.encode(text),       false, true, conversation.tools,
+                    conversation.form.single_call, {},    {}};
       const size_t open = text.text.rfind("<think>"), closed = text.text.rfind("</think>");
       prompt.in_reasoning = open != std::string::npos && (closed == std::string::npos || closed < open) &&
                             text.text.find_first_not_of(" \n", open + 7) == std::string::npos;
+      Form form =
+          compile_form(conversation.form, conversation.tools,
+                       format_.calls_in_json() ? CallStyle::json : CallStyle::tagged, prompt.in_reasoning);
+      prompt.form = std::move(form.grammar);
+      prompt.unenforced = std::move(form.unenforced);
       return prompt;
+    } catch (const FormRefused& e) {
+      throw RequestError(RequestError::Kind::invalid, e.what(), e.field);
     } catch (const TemplateError& e) {
       throw RequestError(RequestError::Kind::invalid, e.what(), "messages");
     }
@@ -156,7 +165,10 @@ class RealEngine final : public Engine {
     lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
     lane->tokens = lane->job.prompt.tokens;
     lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens));
-    lane->chooser.emplace(s, lane->reply.seed, lane->tokens, info_.vocabulary);
+    std::optional<FormFilter> form;
+    if (lane->job.prompt.form)
+      form.emplace(lane->job.prompt.form, tokenizer_, checkpoint_.config().end_tokens);
+    lane->chooser.emplace(s, lane->reply.seed, lane->tokens, info_.vocabulary, std::move(form));
     lane->arrived = Clock::now();
     const JobId id = lane->id;
     switch (inbox_.submit(lane)) {

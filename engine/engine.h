@@ -32,7 +32,7 @@ struct StartError : std::runtime_error {
 // Why a request was refused or failed.
 struct RequestError : std::runtime_error {
   enum class Kind { invalid, context_overflow, busy, cancelled, failed } kind;
-  std::string field;  // invalid: the part of the request that is wrong
+  std::string field;  // invalid: the part of the request that is wrong; of a ReplyForm "schema", "functions"
   RequestError(Kind k, const std::string& text, std::string f = {})
       : std::runtime_error(text), kind(k), field(std::move(f)) {}
 };
@@ -61,11 +61,16 @@ struct ModelInfo {
   std::string device_description;
 };
 
+class Grammar;
+
 struct Prompt {
   std::vector<int32_t> tokens;
-  bool in_reasoning = false;       // the reply begins inside a thought
-  bool chat = false;               // the reply is parsed for reasoning and tool calls
-  std::vector<std::string> tools;  // of the conversation
+  bool in_reasoning = false;            // the reply begins inside a thought
+  bool chat = false;                    // the reply is parsed for reasoning and tool calls
+  std::vector<std::string> tools;       // of the conversation
+  bool single_call = false;             // the reply ends with its first call
+  std::shared_ptr<const Grammar> form;  // what the reply must be; none: anything
+  std::vector<std::string> unenforced;  // words of the request's schemas that `form` does not hold to
 };
 
 struct TokenLogprob {

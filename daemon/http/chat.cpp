@@ -7,14 +7,25 @@ namespace {
 
 namespace asio = boost::asio;
 
+// A header for what the reply is not held to.
+Headers warnings(const Exchange& exchange) {
+  std::string words;
+  for (const std::string& word : exchange.unenforced()) words += (words.empty() ? "" : ", ") + word;
+  if (words.empty()) return {};
+  return {{"Lockstep-Warning", "schema keywords not enforced: " + words}};
+}
+
 asio::awaitable<ChatOutcome> send_whole(Exchange& exchange) {
   openai::WholeReply whole(exchange.head());
   for (;;) {
     std::vector<Event> events = co_await exchange.next();
     for (Event& event : events) {
       if (auto* delta = std::get_if<engine::Delta>(&event)) whole.add(std::move(*delta));
-      if (const auto* reply = std::get_if<engine::Reply>(&event))
-        co_return ChatOutcome{json_response(200, whole.finish(*reply)), notes_on(*reply)};
+      if (const auto* reply = std::get_if<engine::Reply>(&event)) {
+        ChatOutcome outcome{json_response(200, whole.finish(*reply)), notes_on(*reply)};
+        outcome.response->headers = warnings(exchange);
+        co_return outcome;
+      }
     }
   }
 }
@@ -63,7 +74,7 @@ class Stream {
   std::string begin() {
     begun_ = true;
     channel_.stream_begun();
-    std::string out = stream_header(channel_.framing());
+    std::string out = stream_header(channel_.framing(), warnings(exchange_));
     frame(reply_.opening(), out);
     return out;
   }

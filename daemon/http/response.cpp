@@ -12,6 +12,12 @@ std::string status_line(int status, const Framing& framing) {
   return line + std::to_string(status) + " " + std::string(reason) + "\r\nServer: lockstepd\r\n";
 }
 
+std::string lines(const Headers& headers) {
+  std::string out;
+  for (const auto& [name, value] : headers) out += name + ": " + value + "\r\n";
+  return out;
+}
+
 std::string connection_line(const Framing& framing) {
   if (!framing.keep_alive) return "Connection: close\r\n";
   return framing.version == 10 ? "Connection: keep-alive\r\n" : "";
@@ -30,17 +36,16 @@ Response error_response(const openai::ApiError& error) {
 std::string to_bytes(const Response& response, const Framing& framing) {
   std::string out = status_line(response.status, framing);
   out += "Content-Type: application/json\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
-  for (const auto& [name, value] : response.headers) out += name + ": " + value + "\r\n";
-  out += connection_line(framing) + "\r\n";
+  out += lines(response.headers) + connection_line(framing) + "\r\n";
   if (!framing.head) out += response.body;
   return out;
 }
 
-std::string stream_header(const Framing& framing) {
+std::string stream_header(const Framing& framing, const Headers& headers) {
   std::string out = status_line(200, framing);
   out += "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n";
   if (framing.version != 10) out += "Transfer-Encoding: chunked\r\n";
-  return out + connection_line(framing) + "\r\n";
+  return out + lines(headers) + connection_line(framing) + "\r\n";
 }
 
 std::string chunk(std::string_view data) {

@@ -11,10 +11,12 @@
 
 namespace lockstep::daemon::http {
 
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
 struct Response {
   int status = 200;
   std::string body;  // JSON text
-  std::vector<std::pair<std::string, std::string>> headers;
+  Headers headers;
 };
 
 Response json_response(int status, const json::Value& body);
@@ -30,7 +32,7 @@ struct Framing {
 std::string to_bytes(const Response& response, const Framing& framing);
 
 // The header of an SSE stream: chunked for HTTP/1.1, up to the connection's end for 1.0.
-std::string stream_header(const Framing& framing);
+std::string stream_header(const Framing& framing, const Headers& headers);
 std::string chunk(std::string_view data);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 

@@ -20,7 +20,7 @@ struct Draft {
   ChatRequest request;
   std::optional<int> max_tokens, max_completion_tokens, top_logprobs;
   std::optional<bool> thinking_by_effort;
-  bool logprobs = false, tools_refused = false;
+  bool logprobs = false, tools_refused = false, parallel_calls = true, strict_tools = false;
 };
 
 // `read` gets the field's value, never null; `name` is the field's own.
@@ -80,16 +80,50 @@ void read_logit_bias(const Value& value, const std::string& name, Draft& draft) 
   draft.request.sampling.logit_bias.assign(biases.begin(), biases.end());
 }
 
+// "none", "auto", "required", or {"type": "function", "function": {"name": …}}.
 void read_tool_choice(const Value& value, const std::string& name, Draft& draft) {
-  const std::string* choice = value.string();
-  if (choice && (*choice == "auto" || *choice == "none")) {
+  engine::ReplyForm& form = draft.request.conversation.form;
+  if (const std::string* choice = value.string()) {
+    if (*choice != "auto" && *choice != "none" && *choice != "required")
+      throw invalid("'tool_choice' must be none, auto, required or name a function, not '" + *choice + "'",
+                    name);
     draft.tools_refused = *choice == "none";
+    if (*choice == "required") form.calls = engine::ReplyForm::Calls::required;
     return;
   }
-  if (!choice && !value.object()) refuse_kind(value, name, "'auto' or 'none'");
-  throw invalid("'tool_choice' must be 'auto' or 'none': this server cannot force " +
-                    (choice ? "'" + *choice + "'" : std::string("a named tool")),
-                name);
+  if (!value.object()) refuse_kind(value, name, "a string or an object");
+  const Value& type = required(value, "type", name);
+  if (read_string(type, name + ".type") != "function")
+    throw invalid("'tool_choice.type' must be 'function', not '" + *type.string() + "'", name + ".type");
+  const std::string at = name + ".function";
+  const Value& function = required(value, "function", name);
+  read_object(function, at);
+  form.calls = engine::ReplyForm::Calls::required;
+  form.functions = {read_string(required(function, "name", at), at + ".name")};
+  form.single_call = true;
+}
+
+// {"type": "text"}, {"type": "json_object"}, or
+// {"type": "json_schema", "json_schema": {"name": …, "schema": …, "strict": …}}.
+void read_response_format(const Value& value, const std::string& name, Draft& draft) {
+  read_object(value, name);
+  const Value& type = required(value, "type", name);
+  const std::string& kind = read_string(type, name + ".type");
+  if (kind == "text") return;
+  engine::ReplyForm& form = draft.request.conversation.form;
+  form.schema = R"({"type":"object"})";
+  if (kind == "json_object") return;
+  if (kind != "json_schema")
+    throw invalid("'response_format.type' must be text, json_object or json_schema, not '" + kind + "'",
+                  name + ".type");
+  const std::string at = name + ".json_schema";
+  const Value& given = required(value, "json_schema", name);
+  read_object(given, at);
+  if (const Value* title = present(given, "name")) read_string(*title, at + ".name");
+  if (const Value* strict = present(given, "strict")) form.strict = read_bool(*strict, at + ".strict");
+  const Value& schema = required(given, "schema", at);
+  if (!schema.object() && !schema.boolean()) refuse_kind(schema, at + ".schema", "an object or a boolean");
+  form.schema = json::write(schema);
 }
 
 void read_effort(const Value& value, const std::string& name, Draft& draft) {
@@ -112,21 +146,9 @@ void refuse_unless_empty(const Value& value, const std::string& name, Draft&) {
   if (!items && !members) refuse_kind(value, name, "an object or an array");
   if ((items && !items->empty()) || (members && !members->empty())) refuse_unsupported(name);
 }
-void refuse_unless_text_format(const Value& value, const std::string& name, Draft&) {
-  read_object(value, name);
-  const Value* type = value.find("type");
-  if (!type) throw invalid("'response_format.type' is missing", name);
-  if (read_string(*type, name + ".type") != "text")
-    throw invalid("'response_format' of type '" + *type->string() + "' is not supported; only 'text' is",
-                  name);
-}
 void refuse_unless_text_modality(const Value& value, const std::string& name, Draft&) {
   for (const Value& item : read_array(value, name))
     if (read_string(item, name) != "text") refuse_unsupported(name);
-}
-void refuse_unless_parallel(const Value& value, const std::string& name, Draft&) {
-  if (!read_bool(value, name))
-    throw invalid("'parallel_tool_calls' must be true: this server cannot hold a reply to one call", name);
 }
 
 constexpr int most_tokens = std::numeric_limits<int>::max();
@@ -138,10 +160,15 @@ constexpr Field fields[] = {
      [](const Value& v, const std::string&, Draft& d) {
        d.request.conversation.messages = read_messages(v);
      }},
-    {{"tools", "functions that the model may call; at most 128"},
-     [](const Value& v, const std::string&, Draft& d) { d.request.conversation.tools = read_tools(v); }},
-    {{"tool_choice", "\"auto\", or \"none\": as if no tools were given"}, read_tool_choice},
-    {{"parallel_tool_calls", "true"}, refuse_unless_parallel},
+    {{"tools", "functions that the model may call; at most 128; strict ones are held to their schemas"},
+     [](const Value& v, const std::string&, Draft& d) {
+       d.request.conversation.tools = read_tools(v, d.strict_tools);
+     }},
+    {{"tool_choice",
+      "\"auto\"; \"none\": as if no tools were given; \"required\" or a named function: nothing but calls"},
+     read_tool_choice},
+    {{"parallel_tool_calls", "false: the reply ends with its first call"},
+     [](const Value& v, const std::string& n, Draft& d) { d.parallel_calls = read_bool(v, n); }},
     {{"temperature", "0 (greedy) to 2"},
      [](const Value& v, const std::string& n, Draft& d) {
        d.request.sampling.temperature = read_number(v, n, 0, 2);
@@ -188,7 +215,8 @@ constexpr Field fields[] = {
     {{"reasoning_effort", "\"none\": no thinking; minimal, low, medium, high, xhigh: thinking"}, read_effort},
     {{"user", "accepted without effect"},
      [](const Value& v, const std::string& n, Draft&) { read_string(v, n); }},
-    {{"response_format", "{\"type\": \"text\"}"}, refuse_unless_text_format},
+    {{"response_format", "text, json_object or json_schema: what the content is held to"},
+     read_response_format},
     {{"modalities", "[\"text\"]"}, refuse_unless_text_modality},
     {{"logit_bias", "token ids and -100 (never) to 100 (always), added to their logits; at most 1024"},
      read_logit_bias},
@@ -218,6 +246,22 @@ constexpr Field fields[] = {
     {{"structured_outputs", "null"}, refuse},
 };
 
+// What the fields together ask of the reply's form.
+void settle_form(Draft& draft) {
+  engine::Conversation& conversation = draft.request.conversation;
+  engine::ReplyForm& form = conversation.form;
+  using Calls = engine::ReplyForm::Calls;
+  if (draft.tools_refused) conversation.tools.clear();
+  if (form.calls == Calls::required) {
+    form.schema.clear();  // it is about content, and there will be none
+    if (conversation.tools.empty())
+      throw invalid("'tool_choice' asks for a call, but 'tools' is empty", "tool_choice");
+  } else if (draft.strict_tools && !conversation.tools.empty()) {
+    form.calls = Calls::checked;
+  }
+  form.single_call |= !draft.parallel_calls;
+}
+
 // What depends on more than one field.
 ChatRequest weigh(Draft draft) {
   ChatRequest& request = draft.request;
@@ -228,7 +272,7 @@ ChatRequest weigh(Draft draft) {
   if (draft.max_tokens || draft.max_completion_tokens)
     request.sampling.max_tokens =
         std::min(draft.max_tokens.value_or(most_tokens), draft.max_completion_tokens.value_or(most_tokens));
-  if (draft.tools_refused) request.conversation.tools.clear();
+  settle_form(draft);
   if (!request.conversation.thinking) request.conversation.thinking = draft.thinking_by_effort;
   return std::move(request);
 }

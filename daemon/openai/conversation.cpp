@@ -12,18 +12,6 @@ namespace {
 
 constexpr std::array roles{"system", "developer", "user", "assistant", "tool"};
 
-const json::Value* given(const json::Value& object, std::string_view key) {
-  const json::Value* value = object.find(key);
-  return value && !value->is_null() ? value : nullptr;
-}
-
-const json::Value& required(const json::Value& object, std::string_view key, const std::string& at) {
-  const std::string param = at + "." + std::string(key);
-  const json::Value* value = object.find(key);
-  if (!value) throw invalid("'" + param + "' is missing", param);
-  return *value;
-}
-
 std::string element(const std::string& at, std::size_t index) {
   return at + "[" + std::to_string(index) + "]";
 }
@@ -69,29 +57,29 @@ std::string read_arguments(const json::Value& value, const std::string& at) {
 engine::ToolCall read_call(const json::Value& value, const std::string& at) {
   read_object(value, at);
   engine::ToolCall call;
-  if (const json::Value* id = given(value, "id")) call.id = read_string(*id, at + ".id");
-  if (const json::Value* type = given(value, "type"))
+  if (const json::Value* id = present(value, "id")) call.id = read_string(*id, at + ".id");
+  if (const json::Value* type = present(value, "type"))
     if (read_string(*type, at + ".type") != "function")
       throw invalid("'" + at + ".type' must be 'function'", at + ".type");
   const json::Value& function = required(value, "function", at);
   const std::string here = at + ".function";
   read_object(function, here);
   call.name = read_string(required(function, "name", here), here + ".name");
-  const json::Value* arguments = given(function, "arguments");
+  const json::Value* arguments = present(function, "arguments");
   call.arguments = arguments ? read_arguments(*arguments, here + ".arguments") : "{}";
   return call;
 }
 
 void read_assistant(const json::Value& value, const std::string& at, engine::Message& message) {
-  if (const json::Value* reasoning = given(value, "reasoning_content"))
+  if (const json::Value* reasoning = present(value, "reasoning_content"))
     message.reasoning = read_string(*reasoning, at + ".reasoning_content");
-  if (const json::Value* calls = given(value, "tool_calls")) {
+  if (const json::Value* calls = present(value, "tool_calls")) {
     const std::string here = at + ".tool_calls";
     const json::Array& items = read_array(*calls, here);
     for (std::size_t i = 0; i < items.size(); ++i)
       message.calls.push_back(read_call(items[i], element(here, i)));
   }
-  if (given(value, "function_call"))
+  if (present(value, "function_call"))
     throw invalid("'" + at + ".function_call' is not supported; use 'tool_calls'", at + ".function_call");
 }
 
@@ -104,9 +92,9 @@ engine::Message read_message(const json::Value& value, const std::string& at) {
         "'" + at + ".role' must be system, developer, user, assistant or tool, not '" + message.role + "'",
         at + ".role");
   if (message.role == "assistant") read_assistant(value, at, message);
-  if (const json::Value* id = given(value, "tool_call_id"))
+  if (const json::Value* id = present(value, "tool_call_id"))
     message.call_id = read_string(*id, at + ".tool_call_id");
-  if (const json::Value* content = given(value, "content")) {
+  if (const json::Value* content = present(value, "content")) {
     message.content = read_content(*content, at + ".content");
   } else if (message.calls.empty() && !message.reasoning) {
     throw invalid("'" + at +
@@ -129,7 +117,8 @@ void check_tool_name(const std::string& name, const std::string& at) {
                   at);
 }
 
-void check_tool(const json::Value& tool, const std::string& at) {
+// Whether the tool is strict.
+bool check_tool(const json::Value& tool, const std::string& at) {
   read_object(tool, at);
   const std::string& type = read_string(required(tool, "type", at), at + ".type");
   if (type != "function")
@@ -139,12 +128,10 @@ void check_tool(const json::Value& tool, const std::string& at) {
   const std::string here = at + ".function";
   read_object(function, here);
   check_tool_name(read_string(required(function, "name", here), here + ".name"), here + ".name");
-  if (const json::Value* text = given(function, "description")) read_string(*text, here + ".description");
-  if (const json::Value* schema = given(function, "parameters")) read_object(*schema, here + ".parameters");
-  if (const json::Value* strict = given(function, "strict"))
-    if (read_bool(*strict, here + ".strict"))
-      throw invalid("'" + here + ".strict' is not supported: arguments are not held to the schema",
-                    here + ".strict");
+  if (const json::Value* text = present(function, "description")) read_string(*text, here + ".description");
+  if (const json::Value* schema = present(function, "parameters")) read_object(*schema, here + ".parameters");
+  const json::Value* strict = present(function, "strict");
+  return strict && read_bool(*strict, here + ".strict");
 }
 
 }  // namespace
@@ -159,7 +146,7 @@ std::vector<engine::Message> read_messages(const json::Value& value) {
   return messages;
 }
 
-std::vector<std::string> read_tools(const json::Value& value) {
+std::vector<std::string> read_tools(const json::Value& value, bool& strict) {
   const json::Array& items = read_array(value, "tools");
   if (items.size() > limits::tools)
     throw invalid("'tools' holds " + std::to_string(items.size()) + " tools; at most " +
@@ -167,7 +154,7 @@ std::vector<std::string> read_tools(const json::Value& value) {
                   "tools");
   std::vector<std::string> tools;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    check_tool(items[i], element("tools", i));
+    strict |= check_tool(items[i], element("tools", i));
     tools.push_back(json::write(items[i]));
   }
   return tools;

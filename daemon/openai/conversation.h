@@ -12,8 +12,9 @@ namespace lockstep::daemon::openai {
 
 std::vector<engine::Message> read_messages(const json::Value& value);
 
-// JSON text of each tool, keys in their order and numbers with their digits.
-std::vector<std::string> read_tools(const json::Value& value);
+// JSON text of each tool, keys in their order and numbers with their digits. `strict`: whether one of them
+// asks that its arguments be held to its schema.
+std::vector<std::string> read_tools(const json::Value& value, bool& strict);
 
 // chat_template_kwargs: enable_thinking sets `thinking`, the rest becomes `template_arguments`.
 void read_template_arguments(const json::Value& value, engine::Conversation& conversation);

@@ -27,9 +27,13 @@ ApiError too_many(const std::string& message, std::string code) {
 }
 
 ApiError from_engine(const engine::RequestError& error) {
+  const auto param = [](const std::string& field) -> std::string {
+    if (field == "schema") return "response_format";
+    return field == "functions" ? "tool_choice" : field;
+  };
   using Kind = engine::RequestError::Kind;
   switch (error.kind) {
-    case Kind::invalid: return invalid(error.what(), error.field);
+    case Kind::invalid: return invalid(error.what(), param(error.field));
     case Kind::context_overflow: return invalid(error.what(), "messages", "context_length_exceeded");
     case Kind::busy: return too_many(error.what(), "queue_full");
     case Kind::cancelled: return unavailable(error.what(), "cancelled", 1);

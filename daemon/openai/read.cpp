@@ -25,6 +25,18 @@ void refuse_kind(const json::Value& value, const std::string& param, std::string
       param);
 }
 
+const json::Value* present(const json::Value& object, std::string_view key) {
+  const json::Value* value = object.find(key);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+const json::Value& required(const json::Value& object, std::string_view key, const std::string& at) {
+  const std::string param = at + "." + std::string(key);
+  const json::Value* value = object.find(key);
+  if (!value) throw invalid("'" + param + "' is missing", param);
+  return *value;
+}
+
 bool read_bool(const json::Value& value, const std::string& param) {
   if (const bool* truth = value.boolean()) return *truth;
   refuse_kind(value, param, "true or false");

@@ -18,6 +18,11 @@ float read_number(const json::Value& value, const std::string& param, double low
 // A number written as an integer from low to high.
 uint64_t read_integer(const json::Value& value, const std::string& param, uint64_t low, uint64_t high);
 
+// The member of an object, or nullptr if it is missing or null.
+const json::Value* present(const json::Value& object, std::string_view key);
+// The member, which must be there; `at` is the object's own name.
+const json::Value& required(const json::Value& object, std::string_view key, const std::string& at);
+
 [[noreturn]] void refuse_kind(const json::Value& value, const std::string& param, std::string_view wanted);
 
 }  // namespace lockstep::daemon::openai

@@ -151,6 +151,7 @@ Value tools_value(const std::vector<std::string>& tools, Meter& meter) {
 struct ChatFormat::State {
   language::Template tmpl;
   Dict tokens;  // bos_token and so on: the template's own text
+  bool calls_in_json = false;
 };
 
 ChatFormat::ChatFormat(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -171,7 +172,25 @@ ChatFormat ChatFormat::load(const std::filesystem::path& directory) {
     if (token && token->is(Kind::mapping)) token = find_string(token->dict(), "content");
     if (token && token->is(Kind::string)) tokens.set(name, Value::literal(token->text().text));
   }
-  return ChatFormat(std::make_unique<State>(State{language::Template::parse(source), std::move(tokens)}));
+  ChatFormat format(std::make_unique<State>(State{language::Template::parse(source), std::move(tokens)}));
+  format.state_->calls_in_json = format.writes_json_calls();
+  return format;
+}
+
+bool ChatFormat::calls_in_json() const { return state_->calls_in_json; }
+
+// Looks at how the template writes a call down.
+bool ChatFormat::writes_json_calls() const {
+  Conversation probe;
+  probe.messages = {{"user", "a", {}, {}, {}}, {"assistant", "", {}, {{"1", "probe", R"({"b": "c"})"}}, {}}};
+  try {
+    const std::string text = render(probe).text;
+    const size_t call = text.find("<tool_call>");
+    return call != std::string::npos && text.find("<function=probe>", call) == std::string::npos &&
+           text.find("\"name\"", call) != std::string::npos;
+  } catch (const TemplateError&) {
+    return false;  // a template without calls
+  }
 }
 
 MarkedText ChatFormat::render(const Conversation& conversation) const {

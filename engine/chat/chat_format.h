@@ -32,10 +32,13 @@ class ChatFormat {
   // a tool or template_arguments that are no JSON object. Texts of the conversation are data, the tokens
   // above are the template's. Limits: language/fault.h. Needs up to 2 MiB of stack.
   MarkedText render(const Conversation& conversation) const;
+  // Whether the template writes a call's arguments as JSON, not between tags.
+  bool calls_in_json() const;
 
  private:
   struct State;
   explicit ChatFormat(std::unique_ptr<State>);
+  bool writes_json_calls() const;
   std::unique_ptr<State> state_;
 };
 

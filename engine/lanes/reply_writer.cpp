@@ -4,7 +4,7 @@ namespace lockstep::engine {
 
 ReplyWriter::ReplyWriter(const Tokenizer& tokenizer, const Prompt& prompt,
                          const std::vector<std::string>& stop)
-    : tokenizer_(tokenizer), stop_(stop), reasoning_(prompt.in_reasoning) {
+    : tokenizer_(tokenizer), stop_(stop), reasoning_(prompt.in_reasoning), single_call_(prompt.single_call) {
   if (prompt.chat) parser_.emplace(prompt.in_reasoning, prompt.tools);
 }
 
@@ -17,7 +17,7 @@ bool ReplyWriter::push(int32_t token, Delta& delta) {
     take(parser_->push(text), delta);
   else
     content(text, delta);
-  return !stop_.matched();
+  return !stop_.matched() && !(single_call_ && called_);
 }
 
 void ReplyWriter::finish(Delta& delta) {
@@ -32,7 +32,9 @@ void ReplyWriter::finish(Delta& delta) {
 }
 
 void ReplyWriter::take(std::vector<ReplyPiece> pieces, Delta& delta) {
-  for (ReplyPiece& piece : pieces) switch (piece.kind) {
+  for (ReplyPiece& piece : pieces) {
+    if (single_call_ && called_ && piece.kind != ReplyPiece::Kind::call_arguments) return;
+    switch (piece.kind) {
       case ReplyPiece::Kind::reasoning: delta.reasoning += piece.text; break;
       case ReplyPiece::Kind::content:
         reasoning_ = false;
@@ -48,6 +50,7 @@ void ReplyWriter::take(std::vector<ReplyPiece> pieces, Delta& delta) {
         if (called_) delta.calls.push_back({piece.call, "", std::move(piece.text)});
         break;
     }
+  }
 }
 
 void ReplyWriter::content(std::string_view text, Delta& delta) { delta.content += stop_.push(text); }

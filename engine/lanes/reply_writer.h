@@ -13,7 +13,8 @@ class ReplyWriter {
  public:
   ReplyWriter(const Tokenizer&, const Prompt&, const std::vector<std::string>& stop);
 
-  // Adds what the token makes known to `delta`. False when a stop string has been completed: the reply ends.
+  // Adds what the token makes known to `delta`. False when the reply ends: a stop string has been completed,
+  // or the call of a reply that may have only one.
   bool push(int32_t token, Delta& delta);
   // The rest that was held back; the reply is over.
   void finish(Delta& delta);
@@ -30,6 +31,7 @@ class ReplyWriter {
   std::optional<ReplyParser> parser_;  // of chat replies
   StopMatcher stop_;
   bool reasoning_;
+  const bool single_call_;
   bool called_ = false;
   int reasoning_tokens_ = 0;
 };

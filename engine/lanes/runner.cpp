@@ -257,10 +257,16 @@ void Runner::choose_tokens(const Batch& batch) {
                                        all.size() * sizeof(float));
                       return all;
                     }};
-    const std::optional<Choice> choice = lane.chooser->choose(logits, lane.tokens.size());
+    std::optional<Choice> choice;
+    std::string trouble = "the request's biases and form leave no token to choose";
+    try {
+      choice = lane.chooser->choose(logits, lane.tokens.size());
+    } catch (const FormError& error) {
+      trouble = error.what();
+    }
     if (!choice) {
       ++counts_.failed;
-      lane.job.sink->failed({RequestError::Kind::failed, "the request's biases leave no token to choose"});
+      lane.job.sink->failed({RequestError::Kind::failed, trouble});
       over.push_back(&lane);
       continue;
     }
@@ -294,7 +300,8 @@ bool Runner::append(Lane& lane, int32_t token, std::optional<TokenLogprob> logpr
   ++counts_.reply_tokens;
   Delta delta;
   if (logprob) delta.logprobs.push_back(std::move(*logprob));
-  const bool ended = !lane.job.sampling.ignore_end && std::ranges::count(config_.end_tokens, token);
+  const bool may_end = !lane.job.sampling.ignore_end || lane.job.prompt.form;
+  const bool ended = may_end && std::ranges::count(config_.end_tokens, token);
   if (ended || !lane.writer->push(token, delta)) {
     finish(lane, Finish::stop, std::move(delta));
     return false;

@@ -4,33 +4,50 @@
 
 namespace lockstep::engine {
 
-Chooser::Chooser(const Sampling& sampling, uint64_t seed, std::span<const int32_t> prompt, int vocabulary)
+Chooser::Chooser(const Sampling& sampling, uint64_t seed, std::span<const int32_t> prompt, int vocabulary,
+                 std::optional<FormFilter> form)
     : rule_{sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p},
       seed_(seed),
       top_logprobs_(sampling.top_logprobs),
       vocabulary_(vocabulary),
-      adjuster_(sampling, prompt) {}
+      adjuster_(sampling, prompt),
+      form_(std::move(form)) {}
 
 int Chooser::candidates_wanted() const {
-  const int needed = adjuster_.idle() ? candidates_needed(rule_, vocabulary_) : 0;
+  int needed = adjuster_.idle() ? candidates_needed(rule_, vocabulary_) : 0;
+  if (needed > 0 && form_) needed = most_device_candidates;
   return std::min(std::max({1, needed, top_logprobs_}), vocabulary_);
 }
 
-std::optional<Choice> Chooser::choose(const LogitRow& row, uint64_t position) const {
-  const auto enough = static_cast<size_t>(adjuster_.idle() ? candidates_needed(rule_, vocabulary_) : 0);
-  if (enough > 0) {
-    std::vector<Candidate> ranked;
-    for (size_t i = 0; i < enough; ++i) ranked.push_back({row.id[i], row.logit[i]});
+// The candidates for the rule if the row's own largest logits have them, else nothing.
+std::vector<Candidate> Chooser::few(const LogitRow& row) {
+  const auto needed = static_cast<size_t>(adjuster_.idle() ? candidates_needed(rule_, vocabulary_) : 0);
+  std::vector<Candidate> ranked;
+  for (size_t i = 0; i < row.id.size() && ranked.size() < needed; ++i)
+    if (!form_ || form_->allows(row.id[i])) ranked.push_back({row.id[i], row.logit[i]});
+  if (ranked.size() < needed) ranked.clear();
+  return ranked;
+}
+
+std::optional<Choice> Chooser::choose(const LogitRow& row, uint64_t position) {
+  std::vector<Candidate> ranked = few(row);
+  if (!ranked.empty()) {
     const int32_t token = engine::choose(ranked, rule_, seed_, position);
     return Choice{token, std::ranges::find(ranked, token, &Candidate::id)->logit};
   }
   const std::vector<float> own = row.all();
   std::vector<float> adjusted = own;
   adjuster_.apply(adjusted);
-  const std::vector<Candidate> ranked = rank_all(adjusted, rule_.temperature);
+  ranked = form_ ? rank_allowed(adjusted, rule_, [this](int32_t token) { return form_->allows(token); })
+                 : rank_all(adjusted, rule_.temperature);
   if (ranked.empty()) return std::nullopt;
   const int32_t token = engine::choose(ranked, rule_, seed_, position);
   return Choice{token, own[token]};
+}
+
+void Chooser::accept(int32_t token) {
+  adjuster_.accept(token);
+  if (form_) form_->accept(token);
 }
 
 }  // namespace lockstep::engine

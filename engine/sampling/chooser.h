@@ -10,6 +10,7 @@
 #include <span>
 
 #include "engine/sampling/adjust.h"
+#include "engine/sampling/form/form_filter.h"
 #include "engine/sampling/parameters.h"
 #include "engine/sampling/sampler.h"
 
@@ -30,20 +31,23 @@ struct Choice {
 
 class Chooser {
  public:
-  Chooser(const Sampling&, uint64_t seed, std::span<const int32_t> prompt, int vocabulary);
+  Chooser(const Sampling&, uint64_t seed, std::span<const int32_t> prompt, int vocabulary,
+          std::optional<FormFilter> form = std::nullopt);
 
   // How many of the largest logits a row should come with, for choosing and for log-probabilities.
   int candidates_wanted() const;
 
-  // The token at `position`. Nothing if the request's biases leave none.
-  std::optional<Choice> choose(const LogitRow&, uint64_t position) const;
-  void accept(int32_t token) { adjuster_.accept(token); }
+  // The token at `position`. Nothing if the request's biases and form leave none. Throws FormError.
+  std::optional<Choice> choose(const LogitRow&, uint64_t position);
+  void accept(int32_t token);
 
  private:
+  std::vector<Candidate> few(const LogitRow&);
   SamplingRule rule_;
   uint64_t seed_;
   int top_logprobs_, vocabulary_;
   LogitAdjuster adjuster_;
+  std::optional<FormFilter> form_;
 };
 
 }  // namespace lockstep::engine

@@ -41,6 +41,29 @@ std::vector<Candidate> rank_all(std::span<const float> logits, float temperature
   return ranked;
 }
 
+std::vector<Candidate> rank_allowed(std::span<const float> logits, const SamplingRule& rule,
+                                    const std::function<bool(int32_t)>& allows) {
+  std::vector<Candidate> heap, ranked;
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (logits[i] != -std::numeric_limits<float>::infinity())
+      heap.push_back({static_cast<int32_t>(i), logits[i]});
+  const auto lower = [](const Candidate& a, const Candidate& b) {
+    return a.logit != b.logit ? a.logit < b.logit : a.id > b.id;
+  };
+  std::ranges::make_heap(heap, lower);
+  const size_t most = rule.temperature == 0 ? 1
+                      : rule.top_k > 0      ? static_cast<size_t>(rule.top_k)
+                                            : heap.size();
+  while (!heap.empty() && ranked.size() < most) {
+    const Candidate best = heap.front();
+    std::ranges::pop_heap(heap, lower);
+    heap.pop_back();
+    if (!ranked.empty() && weight_of(best.logit, ranked[0].logit, rule.temperature) == 0) break;
+    if (allows(best.id)) ranked.push_back(best);
+  }
+  return ranked;
+}
+
 int32_t choose(std::span<const Candidate> ranked, const SamplingRule& rule, uint64_t seed,
                uint64_t position) {
   if (rule.temperature == 0) return ranked[0].id;

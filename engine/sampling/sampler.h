@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct SamplingRule {
   float min_p = 0;
 };
 
+inline constexpr int most_device_candidates = 256;  // kernels::Candidates gives no more
+
 // How many of the largest logits choose() must be given; 0: all of them.
 int candidates_needed(const SamplingRule&, int vocabulary);
 
@@ -28,5 +31,10 @@ int32_t choose(std::span<const Candidate> ranked, const SamplingRule&, uint64_t 
 
 // All logits ranked, without those that no draw can give at this temperature. Empty if all are -inf.
 std::vector<Candidate> rank_all(std::span<const float> logits, float temperature);
+
+// What choose() must be given if only some tokens are allowed: those ranked, up to where the rule cuts.
+// `allows` is asked in order of rank, for as few tokens as can be.
+std::vector<Candidate> rank_allowed(std::span<const float> logits, const SamplingRule&,
+                                    const std::function<bool(int32_t)>& allows);
 
 }  // namespace lockstep::engine

@@ -46,6 +46,12 @@ engine::Prompt FakeEngine::prepare(const engine::Conversation& conversation) con
   }
   prompt.chat = true;
   prompt.tools = conversation.tools;
+  // Whoever asks for a schema with "not" is told that it is not held to.
+  if (conversation.form.schema.find("\"not\"") != std::string::npos) {
+    if (conversation.form.strict)
+      throw engine::RequestError(Kind::invalid, "'not' is not enforced", "schema");
+    prompt.unenforced = {"not"};
+  }
   const std::lock_guard lock(mutex_);
   conversation_ = conversation;
   return prompt;

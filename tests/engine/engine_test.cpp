@@ -294,3 +294,62 @@ TEST_CASE("penalties keep a reply from repeating itself, the same beside others"
   for (int i = 0; i < 4; ++i) sinks.push_back(begin(*engine, prompt, i % 2 ? s : plain));
   for (int i = 1; i < 4; i += 2) CHECK(same(sinks[i]->wait(), alone));
 }
+
+TEST_CASE("F14 F70 a reply holds to its schema: greedy, sampled, thinking, sixteen at once") {
+  Options options = tiny_dense();
+  options.lanes = 16;
+  const auto engine = open_engine(options);
+  Conversation conversation;
+  conversation.messages.push_back({"user", "Who are you?", {}, {}, {}});
+  conversation.form.schema =
+      R"({"type":"object","properties":{"a":{"type":"integer","minimum":0,"maximum":99},"b":{"enum":["x","y"]},
+          "c":{"type":"string","maxLength":8}},"required":["a","b","c"],"additionalProperties":false})";
+  std::vector<Prompt> prompts;
+  std::vector<Sampling> samplings;
+  std::vector<Answer> alone;
+  for (int i = 0; i < 16; ++i) {
+    conversation.thinking = i % 4 == 3;
+    prompts.push_back(engine->prepare(conversation));
+    REQUIRE(prompts.back().form);
+    Sampling s = greedy(400);
+    s.top_logprobs = 1;
+    if (i) s.temperature = 1, s.seed = i;
+    if (i % 3 == 1) s.top_k = 20;
+    if (i % 4 == 3) s.logit_bias = {}, s.max_tokens = 900;
+    samplings.push_back(s);
+    alone.push_back(ask(*engine, prompts.back(), s));
+    INFO("request " << i << ": " << alone.back().content);
+    REQUIRE(alone.back().reply);
+    // A thought may take all tokens there are.
+    if (alone.back().reply->finish == Finish::length && i % 4 == 3) continue;
+    CHECK(alone.back().reply->finish == Finish::stop);
+    CHECK(alone.back().content.starts_with("{"));
+    CHECK(alone.back().content.ends_with("}"));
+    CHECK(alone.back().content.find("\"a\"") != std::string::npos);
+    CHECK(alone.back().content.find("\"c\"") != std::string::npos);
+  }
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 16; ++i) sinks.push_back(begin(*engine, prompts[i], samplings[i]));
+  for (int i = 0; i < 16; ++i) CHECK(same(sinks[i]->wait(), alone[i]));
+}
+
+TEST_CASE("F10 a required or named call is made, whatever the model would say") {
+  const auto engine = open_engine(tiny_dense());
+  Conversation conversation;
+  conversation.messages.push_back({"user", "Hello!", {}, {}, {}});
+  conversation.tools = {
+      R"({"type":"function","function":{"name":"look","parameters":{"type":"object","properties":{"n":{"type":"integer","maximum":9,"minimum":0}},"required":["n"]}}})",
+      R"({"type":"function","function":{"name":"lock","parameters":{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}}})"};
+  conversation.form.calls = ReplyForm::Calls::required;
+  conversation.form.single_call = true;
+  for (const char* name : {"look", "lock", ""}) {
+    conversation.form.functions.clear();
+    if (*name) conversation.form.functions = {name};
+    const Answer answer = ask(*engine, engine->prepare(conversation), greedy(200));
+    REQUIRE(answer.reply);
+    CHECK(answer.reply->finish == Finish::tool_calls);
+    REQUIRE(answer.calls.size() >= 1);
+    if (*name) CHECK(answer.calls[0].name == name);
+    CHECK(answer.content.empty());
+  }
+}

@@ -43,6 +43,24 @@ TEST_CASE("a whole reply has OpenAI's shape and a lockstep object") {
   CHECK(text_at(reply, "lockstep.timings.prompt_tokens_per_second") == "20");
 }
 
+TEST_CASE("F14 F15 what of a schema is not held to: a header, or 400 under strict") {
+  RunningApp app(says({text("{}")}));
+  HttpClient client = app.client();
+  const auto ask = [&](const std::string& more, const std::string& fields) {
+    return client.post(R"({"response_format":{"type":"json_schema","json_schema":{"schema":{"not":{}})" +
+                       more + "}}," + fields + R"("messages":[{"role":"user","content":"Hi"}]})");
+  };
+  for (const char* stream : {"", R"("stream":true,)"}) {
+    const HttpAnswer told = ask("", stream);
+    CHECK(told.status == 200);
+    CHECK(told.headers.at("lockstep-warning") == "schema keywords not enforced: not");
+    const HttpAnswer refused = ask(R"(,"strict":true)", stream);
+    CHECK(refused.status == 400);
+    CHECK(text_at(refused.json(), "error.param") == "response_format");
+  }
+  CHECK(!client.post(hello).headers.contains("lockstep-warning"));
+}
+
 TEST_CASE("F01 F02 a streamed reply joins to the same text as a whole one, in strict SSE frames") {
   RunningApp app(says({text("Gr"), text("üß"), text(" \"你\"\n"), text("\xF0\x9F\x99\x82")}));
   HttpClient client = app.client();

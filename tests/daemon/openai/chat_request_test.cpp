@@ -156,11 +156,9 @@ TEST_CASE("F29 empty defaults, nulls and unknown fields are taken") {
 
 TEST_CASE("known fields without an implementation are refused by name") {
   for (const char* field :
-       {R"("response_format":{"type":"json_object"})", R"("functions":[{}])", R"("function_call":"auto")",
-        R"("audio":{})", R"("modalities":["audio"])", R"("prediction":{})", R"("grammar":"x")",
-        R"("guided_json":{})", R"("json_schema":{})", R"("guided_regex":"a")", R"("structured_outputs":{})",
-        R"("parallel_tool_calls":false)", R"("tool_choice":"required")",
-        R"("tool_choice":{"type":"function","function":{"name":"f"}})"}) {
+       {R"("functions":[{}])", R"("function_call":"auto")", R"("audio":{})", R"("modalities":["audio"])",
+        R"("prediction":{})", R"("grammar":"x")", R"("guided_json":{})", R"("json_schema":{})",
+        R"("guided_regex":"a")", R"("structured_outputs":{})"}) {
     INFO(field);
     const std::string name = std::string(field).substr(1, std::string(field).find('"', 1) - 1);
     CHECK(refused(with(field)) == name);
@@ -232,11 +230,60 @@ TEST_CASE("tools are checked and passed on with their keys' order and digits") {
         "tools[0].function.name");
   CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a","parameters":"x"}}])")) ==
         "tools[0].function.parameters");
-  CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a","strict":true}}])")) ==
+  CHECK(refused(with(R"("tools":[{"type":"function","function":{"name":"a","strict":1}}])")) ==
         "tools[0].function.strict");
   std::string many = tool;
   for (int i = 0; i < 128; ++i) many += "," + tool;
   CHECK(refused(with(R"("tools":[)" + many + "]")) == "tools");
+}
+
+TEST_CASE("F10 tool_choice and parallel_tool_calls become the reply's form") {
+  using Calls = engine::ReplyForm::Calls;
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"f"}}],)";
+  const std::string strict = R"("tools":[{"type":"function","function":{"name":"f","strict":true}}],)";
+  const auto form = [](const std::string& fields) { return read(with(fields)).conversation.form; };
+  CHECK(form(tools + R"("tool_choice":"auto")").calls == Calls::free);
+  CHECK(form(strict + R"("tool_choice":"auto")").calls == Calls::checked);
+  CHECK(form(strict + R"("tool_choice":"none")").calls == Calls::free);
+  CHECK(form(tools + R"("tool_choice":"required")").calls == Calls::required);
+  CHECK(form(tools + R"("tool_choice":"required","response_format":{"type":"json_object"})").schema.empty());
+  const auto named = form(tools + R"("tool_choice":{"type":"function","function":{"name":"f"}})");
+  CHECK(named.calls == Calls::required);
+  CHECK(named.functions == std::vector<std::string>{"f"});
+  CHECK(named.single_call);
+  CHECK(form(tools + R"("parallel_tool_calls":false)").single_call);
+  CHECK_FALSE(form(tools + R"("parallel_tool_calls":true)").single_call);
+  CHECK(refused(with(R"("tool_choice":"required")")) == "tool_choice");
+  CHECK(refused(with(tools + R"("tool_choice":"any")")) == "tool_choice");
+  CHECK(refused(with(tools + R"("tool_choice":3)")) == "tool_choice");
+  CHECK(refused(with(tools + R"("tool_choice":{})")) == "tool_choice.type");
+  CHECK(refused(with(tools + R"("tool_choice":{"type":"custom"})")) == "tool_choice.type");
+  CHECK(refused(with(tools + R"("tool_choice":{"type":"function"})")) == "tool_choice.function");
+  CHECK(refused(with(tools + R"("tool_choice":{"type":"function","function":{}})")) ==
+        "tool_choice.function.name");
+  CHECK(refused(with(R"("parallel_tool_calls":1)")) == "parallel_tool_calls");
+}
+
+TEST_CASE("F14 response_format becomes the schema of the reply's form") {
+  const auto form = [](const std::string& format) {
+    return read(with("\"response_format\":" + format)).conversation.form;
+  };
+  CHECK(form(R"({"type":"text"})").schema.empty());
+  CHECK(form(R"({"type":"json_object"})").schema == R"({"type":"object"})");
+  const std::string schema = R"({"type":"integer","minimum":1.50})";
+  CHECK(form(R"({"type":"json_schema","json_schema":{"name":"n","schema":)" + schema + "}}").schema ==
+        schema);
+  CHECK_FALSE(form(R"({"type":"json_schema","json_schema":{"schema":true}})").strict);
+  CHECK(form(R"({"type":"json_schema","json_schema":{"schema":{},"strict":true}})").strict);
+  const auto at = [](const std::string& format) { return refused(with("\"response_format\":" + format)); };
+  CHECK(at("3") == "response_format");
+  CHECK(at("{}") == "response_format.type");
+  CHECK(at(R"({"type":"xml"})") == "response_format.type");
+  CHECK(at(R"({"type":"json_schema"})") == "response_format.json_schema");
+  CHECK(at(R"({"type":"json_schema","json_schema":{}})") == "response_format.json_schema.schema");
+  CHECK(at(R"({"type":"json_schema","json_schema":{"schema":"x"}})") == "response_format.json_schema.schema");
+  CHECK(at(R"({"type":"json_schema","json_schema":{"schema":{},"strict":1}})") ==
+        "response_format.json_schema.strict");
 }
 
 TEST_CASE("F16 a deep tools array or ignored field is refused at once") {

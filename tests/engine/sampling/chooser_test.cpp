@@ -12,7 +12,7 @@ namespace {
 const std::vector<float> logits = {0.5f, 2.0f, 1.0f, 2.0f, -3.0f, 0.0f, -1.0f, 1.5f};
 
 // The row as a device gives it, with so many candidates.
-std::optional<Choice> chosen(const Chooser& chooser, uint64_t position) {
+std::optional<Choice> chosen(Chooser& chooser, uint64_t position) {
   std::vector<int32_t> id(logits.size());
   for (size_t i = 0; i < id.size(); ++i) id[i] = static_cast<int32_t>(i);
   std::ranges::stable_sort(id, [](int32_t a, int32_t b) { return logits[a] > logits[b]; });
@@ -21,6 +21,7 @@ std::optional<Choice> chosen(const Chooser& chooser, uint64_t position) {
   for (const int32_t i : id) values.push_back(logits[i]);
   return chooser.choose({id, values, 2.0f, 0.0f, [] { return logits; }}, position);
 }
+std::optional<Choice> chosen(Chooser&& chooser, uint64_t position) { return chosen(chooser, position); }
 
 Sampling greedy() {
   Sampling s;
@@ -33,7 +34,7 @@ Chooser make(const Sampling& s, std::vector<int32_t> prompt = {}) {
 }
 
 TEST_CASE("greedy takes the first candidate; its logit is the model's") {
-  const Chooser chooser = make(greedy());
+  Chooser chooser = make(greedy());
   CHECK(chooser.candidates_wanted() == 1);
   CHECK(chosen(chooser, 3)->token == 1);
   CHECK(chosen(chooser, 3)->logit == 2.0f);
