@@ -38,7 +38,7 @@ App::App(Configuration configuration, OpenEngine open_engine)
       work_(asio::make_work_guard(io_)),
       signals_(io_, SIGTERM, SIGINT),
       service_(io_.get_executor(), configuration_),
-      server_(io_.get_executor()) {}
+      server_(io_.get_executor(), service_.accounts()) {}
 
 App::~App() {
   if (loader_.joinable()) loader_.join();
@@ -180,6 +180,7 @@ asio::awaitable<void> App::stop() {
     service_.end_exchanges("the server is shutting down");
     co_await wait_for(no_requests, limits::last_words);
   }
+  co_await wait_for([this] { return server_.busy() == 0; }, limits::last_words);
   server_.close_listeners();
   server_.close_connections();
   co_await wait_for([this] { return server_.connections() == 0; }, limits::last_words);

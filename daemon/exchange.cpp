@@ -1,25 +1,19 @@
 #include "daemon/exchange.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ctime>
 #include <random>
 
 #include "daemon/limits.h"
+#include "daemon/on_pool.h"
 
 namespace lockstep::daemon {
 namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-
-// Runs `work` on the pool; the caller goes on where it was.
-template <typename Work>
-asio::awaitable<std::invoke_result_t<Work&>> on_pool(asio::thread_pool& pool, Work work) {
-  auto task = [](Work inner) -> asio::awaitable<std::invoke_result_t<Work&>> { co_return inner(); };
-  co_return co_await asio::co_spawn(pool, task(std::move(work)), asio::use_awaitable);
-}
 
 std::string new_id() {
   static constexpr char hex[] = "0123456789abcdef";
@@ -39,14 +33,15 @@ struct Prepared {
 
 }  // namespace
 
-Exchange::Exchange(Service& service, Peer& peer, Ticket ticket)
+Exchange::Exchange(Service& service, Peer& peer, Ticket ticket, std::string_view method)
     : service_(service),
       peer_(peer),
       ticket_(std::move(ticket)),
       bridge_(std::make_shared<Bridge>(service.io())),
       id_(new_id()),
+      method_(method),
       created_(std::time(nullptr)),
-      last_look_(steady_clock::now()) {
+      last_look_(begun_) {
   service_.exchanges_.insert(this);
   bridge_->set_on_overflow([this] {
     too_slow_ = true;
@@ -58,6 +53,13 @@ Exchange::Exchange(Service& service, Peer& peer, Ticket ticket)
 Exchange::~Exchange() {
   bridge_->set_on_overflow({});
   bridge_->close();
+  Account& account = ticket_.account();
+  account.prompt_tokens += static_cast<uint64_t>(state_ > State::waiting ? prompt_tokens_ : 0);
+  account.reply_tokens += static_cast<uint64_t>(reply_tokens_);
+  ++(served_                      ? account.served
+     : job_ || ended_             ? account.cancelled
+     : state_ == State::preparing ? account.refused
+                                  : account.failed);
   cancel();
   service_.exchanges_.erase(this);
 }
@@ -66,9 +68,13 @@ asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read)
   Service& service = service_;
   auto work = [read = std::move(read), &service]() -> Prepared {
     Prepared prepared{read(), {}};
-    service.check_model(prepared.request.model);
+    const openai::ChatRequest& request = prepared.request;
+    service.check_model(request.model);
     try {
-      prepared.prompt = service.engine().prepare(prepared.request.conversation);
+      if (request.text)
+        prepared.prompt.tokens = service.engine().tokenize(*request.text);
+      else
+        prepared.prompt = service.engine().prepare(request.conversation);
     } catch (const engine::RequestError& error) {
       throw openai::from_engine(error);
     }
@@ -78,13 +84,29 @@ asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read)
   request_ = std::move(prepared.request);
   unenforced_ = std::move(prepared.prompt.unenforced);
   prompt_tokens_ = static_cast<int>(prepared.prompt.tokens.size());
-  if (!ended_.empty()) throw shutting_down();
+  if (ended_) throw *ended_;
   if (peer_.look() == PeerState::gone) throw PeerGone("the client left before its request was queued");
+  submit(std::move(prepared.prompt));
+}
+
+void Exchange::submit(engine::Prompt&& prompt) {
+  const engine::Options& options = service_.configuration().engine;
+  int& jobs = ticket_.account().jobs;
+  if (jobs >= options.lanes + options.queue - options.queue / 4)
+    throw openai::too_many("too many requests of this user are waiting: " + std::to_string(jobs),
+                           "queue_full");
   try {
-    job_ = service_.engine().submit({std::move(prepared.prompt), request_.sampling, bridge_});
+    job_ = service_.engine().submit({std::move(prompt), request_.sampling, bridge_});
   } catch (const engine::RequestError& error) {
     throw openai::from_engine(error);
   }
+  ++jobs;
+  state_ = State::waiting;
+}
+
+void Exchange::job_over() {
+  if (job_) --ticket_.account().jobs;
+  job_.reset();
 }
 
 asio::awaitable<std::vector<Event>> Exchange::next() {
@@ -99,16 +121,31 @@ asio::awaitable<std::vector<Event>> Exchange::next() {
   }
 }
 
-// Notes the job's end. An error leaves the list: it is thrown once what came before it has been taken.
+// Notes how far the job is. An error leaves the list: it is thrown once what came before it has been taken.
 void Exchange::settle(std::vector<Event>& events) {
+  for (const Event& event : events) {
+    if (std::holds_alternative<Progress>(event)) state_ = std::max(state_, State::reading);
+    if (!std::holds_alternative<engine::Delta>(event)) continue;
+    state_ = State::writing;
+    ++reply_tokens_;
+  }
   const auto* error = std::get_if<engine::RequestError>(&events.back());
-  if (error || std::holds_alternative<engine::Reply>(events.back())) job_.reset();
+  const auto* reply = std::get_if<engine::Reply>(&events.back());
+  if (error || reply) job_over();
+  if (reply) {
+    served_ = true;
+    state_ = State::writing;
+    reply_tokens_ = static_cast<int>(reply->tokens.size());
+  }
   if (!error) return;
-  failure_ = ended_.empty() ? openai::from_engine(*error) : shutting_down();
+  failure_ = ended_ ? *ended_ : openai::from_engine(*error);
   events.pop_back();
 }
 
-openai::ApiError Exchange::shutting_down() const { return openai::unavailable(ended_, "shutting_down", 5); }
+std::string_view Exchange::state() const {
+  static constexpr std::array<std::string_view, 4> names{"preparing", "waiting", "reading", "writing"};
+  return names[static_cast<std::size_t>(state_)];
+}
 
 asio::awaitable<void> Exchange::look_after_peer() {
   last_look_ = steady_clock::now();
@@ -126,15 +163,16 @@ openai::ReplyHead Exchange::head() const {
       id_, created_, model.name, model.fingerprint, model.canon_version, request_.sampling.top_logprobs >= 0};
 }
 
-void Exchange::end(const std::string& why) {
-  if (!ended_.empty()) return;
-  ended_ = why;
-  bridge_->end_with({engine::RequestError::Kind::cancelled, why});
+void Exchange::end(openai::ApiError error) {
+  if (ended_) return;
+  ended_ = std::move(error);
+  bridge_->end_with({engine::RequestError::Kind::cancelled, ended_->what()});
   cancel();
 }
 
 void Exchange::cancel() {
-  if (job_) service_.engine().cancel(*std::exchange(job_, std::nullopt));
+  if (job_) service_.engine().cancel(*job_);
+  job_over();
 }
 
 std::string notes_on(const engine::Reply& reply) {

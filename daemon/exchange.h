@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/bridge.h"
@@ -19,7 +20,7 @@ namespace lockstep::daemon {
 
 class Exchange {
  public:
-  Exchange(Service& service, Peer& peer, Ticket ticket);
+  Exchange(Service& service, Peer& peer, Ticket ticket, std::string_view method);
   // Cancels the job unless it is over.
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -38,14 +39,23 @@ class Exchange {
   const std::vector<std::string>& unenforced() const { return unenforced_; }
   int prompt_tokens() const { return prompt_tokens_; }  // 0 before the prompt is prepared
 
-  // From outside: ends the job with an error that says why.
-  void end(const std::string& why);
+  // From outside: ends the job with an error.
+  void end(openai::ApiError error);
+
+  // For Status.
+  const std::string& id() const { return id_; }
+  std::string_view method() const { return method_; }
+  std::string_view state() const;
+  const Caller& caller() const { return peer_.caller(); }
+  int reply_tokens() const { return reply_tokens_; }  // so far
+  std::chrono::steady_clock::time_point begun() const { return begun_; }
 
  private:
+  void submit(engine::Prompt&& prompt);
+  void job_over();
   void cancel();
   boost::asio::awaitable<void> look_after_peer();
   void settle(std::vector<Event>& events);
-  openai::ApiError shutting_down() const;
 
   Service& service_;
   Peer& peer_;
@@ -54,12 +64,17 @@ class Exchange {
   std::shared_ptr<Bridge> bridge_;
   std::vector<std::string> unenforced_;
   int prompt_tokens_ = 0;
-  std::optional<engine::JobId> job_;  // while it runs
-  std::string ended_;                 // why, if end() was called
+  std::optional<engine::JobId> job_;       // while it runs
+  std::optional<openai::ApiError> ended_;  // by end()
   bool too_slow_ = false;
+  enum class State { preparing, waiting, reading, writing } state_ = State::preparing;
+  int reply_tokens_ = 0;
+  bool served_ = false;
   std::optional<openai::ApiError> failure_;  // of the engine, to be thrown
-  std::string id_;
-  int64_t created_;
+  const std::string id_;
+  const std::string_view method_;
+  const int64_t created_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_look_, last_probe_;
 };
 

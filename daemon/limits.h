@@ -10,10 +10,14 @@ namespace lockstep::daemon::limits {
 using namespace std::chrono_literals;
 
 // Connections and HTTP
-inline constexpr int connections = 512;                  // open at once, over all listeners
-inline constexpr std::size_t header_bytes = 16u << 10;   // request line and header fields
-inline constexpr std::size_t body_bytes = 16u << 20;     // one request's body
-inline constexpr std::size_t bodies_bytes = 128u << 20;  // bodies of all requests in flight
+inline constexpr int connections = 512;                      // open at once, over all listeners
+inline constexpr int user_connections = 384;                 // of one user; TCP counts as one
+inline constexpr int watchers = 32;                          // calls of Status with `more` of one user
+inline constexpr std::size_t accounts = 256;                 // users that are remembered
+inline constexpr std::size_t header_bytes = 16u << 10;       // request line and header fields
+inline constexpr std::size_t body_bytes = 16u << 20;         // one request's body
+inline constexpr std::size_t bodies_bytes = 128u << 20;      // bodies of all requests in flight
+inline constexpr std::size_t user_bodies_bytes = 64u << 20;  // of one user's
 inline constexpr std::size_t small_body_bytes =
     64u << 10;  // up to here a body is not counted: connections bound them
 inline constexpr std::size_t drained_bytes = 1u << 20;  // of a refused request's body, to keep the connection
@@ -28,11 +32,13 @@ inline constexpr std::chrono::milliseconds peer_check =
 inline constexpr std::chrono::seconds half_closed_probe = 2s;  // how often one that stopped writing is probed
 inline constexpr int socket_path_bytes = 107;                  // of a Unix socket (unix(7))
 
-// Requests
+// Requests. A quarter of the queue is kept from any one user.
 inline constexpr int preparing = 16;  // requests beyond lanes + queue: being read or prepared
-inline constexpr std::size_t bridge_bytes = 1u << 20;   // of a reply its client has not taken yet
-inline constexpr std::chrono::seconds last_words = 2s;  // for requests that a stop has cut short
-inline constexpr int prepare_threads = 2;               // templates and tokenizing
+inline constexpr std::size_t bridge_bytes = 1u << 20;             // of a reply its client has not taken yet
+inline constexpr std::chrono::seconds last_words = 2s;            // for requests that a stop has cut short
+inline constexpr int prepare_threads = 2;                         // templates and tokenizing
+inline constexpr std::size_t tokens_told = 1'000'000;             // in a reply of Tokenize
+inline constexpr std::chrono::milliseconds status_pause = 250ms;  // between two replies of Status with `more`
 
 // JSON
 inline constexpr std::size_t json_depth = 64;

@@ -9,6 +9,7 @@
 #include "daemon/limits.h"
 #include "daemon/local_messages.h"
 #include "daemon/log.h"
+#include "daemon/on_pool.h"
 
 namespace lockstep::daemon {
 namespace {
@@ -34,11 +35,12 @@ std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const opena
 }  // namespace
 
 LocalConnection::LocalConnection(Server& server, Service& service, Socket socket)
-    : ServedConnection(server),
+    : ServedConnection(server, socket),
       service_(service),
       stream_(std::move(socket)),
       peer_(describe_peer(stream_.socket().native_handle())),
-      room_(service) {}
+      room_(service, account()),
+      pause_(stream_.get_executor()) {}
 
 asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self) {
   try {
@@ -46,7 +48,7 @@ asio::awaitable<void> LocalConnection::run(std::shared_ptr<LocalConnection> self
   } catch (const ipc::ProtocolError& error) {
     log_info("local call refused " + self->peer_ + " " + error.what());
   } catch (const PeerGone& gone) {
-    log_info("local Chat cancelled " + self->peer_ + " " + gone.what());
+    log_info("local call cancelled " + self->peer_ + " " + gone.what());
   } catch (const boost::system::system_error& failed) {
     log_info("local connection broke " + self->peer_ + " " +
              (self->broken_.empty() ? failed.code().message() : self->broken_));
@@ -77,13 +79,13 @@ asio::awaitable<void> LocalConnection::serve_calls() {
 asio::awaitable<bool> LocalConnection::read() {
   std::array<char, 16384> bytes;
   boost::system::error_code failed;
-  idle_ = true;
+  set_idle(true);
   room_.resize(frames_.held());
   stream_.expires_at(due_);
   const auto space = asio::buffer(bytes);
   const std::size_t count =
       co_await stream_.async_read_some(space, asio::redirect_error(asio::use_awaitable, failed));
-  idle_ = false;
+  set_idle(false);
   if (failed) co_return false;
   if (frames_.held() == 0) due_ = steady_clock::now() + limits::body_read;
   std::optional<ipc::Error> refusal;
@@ -102,23 +104,33 @@ asio::awaitable<bool> LocalConnection::read() {
 }
 
 asio::awaitable<void> LocalConnection::answer(const ipc::Call& call) {
+  // What is read on the pool outlives that: the caller waits for it.
+  const engine::Sampling& defaults = service_.default_sampling();
   if (const auto* chat = std::get_if<ipc::Chat>(&call.what)) {
-    co_await answer_chat(*chat, call.more);
+    ReadRequest read = [chat, &defaults] { return to_request(*chat, defaults); };
+    co_await answer_request("Chat", std::move(read), call.more);
+  } else if (const auto* complete = std::get_if<ipc::Complete>(&call.what)) {
+    ReadRequest read = [complete, &defaults] { return to_request(*complete, defaults); };
+    co_await answer_request("Complete", std::move(read), call.more);
+  } else if (const auto* tokenize = std::get_if<ipc::Tokenize>(&call.what)) {
+    co_await answer_tokenize(*tokenize);
+  } else if (const auto* cancel = std::get_if<ipc::Cancel>(&call.what)) {
+    co_await answer_cancel(*cancel, call.oneway);
   } else if (std::holds_alternative<ipc::ModelsQuery>(call.what)) {
     co_await write(ipc::models_reply(local_models(service_)));
   } else {
-    co_await write(ipc::status_reply(local_status(service_)));
+    co_await answer_status(call.more);
   }
 }
 
-asio::awaitable<void> LocalConnection::answer_chat(const ipc::Chat& chat, bool more) {
+asio::awaitable<void> LocalConnection::answer_request(std::string_view method, ReadRequest read, bool more) {
   std::optional<ipc::Error> refusal;
   try {
     // The message is held already, and room_ has counted it.
-    Exchange exchange(service_, *this, service_.admit(0));
+    Exchange exchange(service_, *this, service_.admit(account(), 0), method);
     try {
-      const std::string notes = co_await run_chat(exchange, chat, more);
-      log_info("local Chat " + peer_ + " " + notes);
+      const std::string notes = co_await run_request(exchange, std::move(read), more);
+      log_info("local " + std::string(method) + " " + exchange.id() + " " + peer_ + " " + notes);
     } catch (const openai::ApiError& error) {
       refusal = to_local(error);
       refusal->given = exchange.prompt_tokens();
@@ -128,19 +140,18 @@ asio::awaitable<void> LocalConnection::answer_chat(const ipc::Chat& chat, bool m
     refusal = to_local(error);
   }
   if (!refusal) co_return;
-  log_info("local Chat refused " + peer_ + " " + refusal->message);
+  log_info("local " + std::string(method) + " refused " + peer_ + " " + refusal->message);
   co_await write(ipc::error_reply(*refusal));
 }
 
-asio::awaitable<std::string> LocalConnection::run_chat(Exchange& exchange, const ipc::Chat& chat, bool more) {
-  // `chat` outlives the work on the pool: the caller waits for it.
-  auto read = [&chat, &service = service_] {
-    return openai::read_chat_request(to_chat_body(chat), service.default_sampling());
-  };
+asio::awaitable<std::string> LocalConnection::run_request(Exchange& exchange, ReadRequest read, bool more) {
   co_await exchange.start(std::move(read));
   const openai::ReplyHead head = exchange.head();
   LocalWhole whole;
   std::string notes;
+  // GCC 12 destroys a temporary in a co_await's arguments twice: whatever is not trivial has a name.
+  const ipc::Accepted accepted{exchange.id(), exchange.prompt_tokens()};
+  if (more) co_await write(ipc::accepted_reply(accepted));
   while (notes.empty()) {
     std::vector<Event> events = co_await exchange.next();
     std::string out;
@@ -153,6 +164,64 @@ asio::awaitable<std::string> LocalConnection::run_chat(Exchange& exchange, const
   co_return notes;
 }
 
+asio::awaitable<void> LocalConnection::answer_tokenize(const ipc::Tokenize& tokenize) {
+  std::string out;
+  try {
+    const Ticket ticket = service_.admit(account(), 0);
+    const auto work = [&tokenize, &service = service_] {
+      return ipc::tokens_reply(tokens_of(tokenize, service.engine(), service.default_sampling()));
+    };
+    out = co_await on_pool(service_.pool(), work);
+  } catch (const openai::ApiError& error) {
+    out = ipc::error_reply(to_local(error));
+  }
+  co_await write(std::move(out));
+}
+
+asio::awaitable<void> LocalConnection::answer_cancel(const ipc::Cancel& cancel, bool oneway) {
+  const bool found = service_.cancel(cancel.id, caller());
+  log_info("local Cancel " + peer_ + " " + (found ? cancel.id : "found nothing"));
+  if (oneway) co_return;
+  const ipc::Error unknown{ipc::Error::Kind::no_such_request, {}, cancel.id};
+  std::string out = found ? ipc::empty_reply() : ipc::error_reply(unknown);
+  co_await write(std::move(out));
+}
+
+asio::awaitable<void> LocalConnection::answer_status(bool more) {
+  if (!more) {
+    co_await write(ipc::status_reply(local_status(service_, caller()), false));
+  } else if (account()->watchers >= limits::watchers) {
+    const ipc::Error error{ipc::Error::Kind::busy, "this user watches the status " +
+                                                       std::to_string(limits::watchers) + " times already"};
+    co_await write(ipc::error_reply(error));
+  } else {
+    const struct Watching {
+      int& watchers;
+      explicit Watching(int& count) : watchers(count) { ++watchers; }
+      ~Watching() { --watchers; }
+    } watching(account()->watchers);
+    co_await watch_status();
+  }
+}
+
+// Until the client leaves or the daemon stops.
+asio::awaitable<void> LocalConnection::watch_status() {
+  std::optional<ipc::Status> told;
+  for (bool last = false; !last;) {
+    ipc::Status status = local_status(service_, caller());
+    last = finishing_;
+    if (last || !told || !same_but_time(*told, status)) {
+      co_await write(ipc::status_reply(status, !last));
+      told = std::move(status);
+    }
+    if (last) co_return;
+    boost::system::error_code cancelled;
+    pause_.expires_after(limits::status_pause);
+    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (!broken_.empty() || look() == PeerState::gone) throw PeerGone("the client left");
+  }
+}
+
 asio::awaitable<void> LocalConnection::write(std::string bytes) {
   stream_.expires_after(limits::write);
   co_await asio::async_write(stream_, asio::buffer(bytes), asio::use_awaitable);
@@ -161,7 +230,8 @@ asio::awaitable<void> LocalConnection::write(std::string bytes) {
 
 void LocalConnection::finish() {
   finishing_ = true;
-  if (idle_) hang_up("the daemon stops");
+  pause_.cancel();
+  if (idle()) hang_up("the daemon stops");
 }
 
 PeerState LocalConnection::look() { return look_at_socket(stream_.socket().native_handle()); }

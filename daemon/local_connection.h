@@ -1,14 +1,18 @@
-// One connection of the local protocol (ipc/ipc.h): answers its calls one after the other, Chat by the same
-// way as HTTP does. I/O thread.
+// One connection of the local protocol (ipc/ipc.h): answers its calls one after the other, Chat and Complete
+// by the same way as HTTP does. Of calls sent ahead at most one read's bytes are held, the rest waits in the
+// socket. Descriptors that come along are closed by the kernel, as nobody takes them. I/O thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "daemon/openai/chat_request.h"
 #include "daemon/peer.h"
 #include "daemon/server.h"
 #include "daemon/service.h"
@@ -30,12 +34,17 @@ class LocalConnection : public ServedConnection {
  private:
   template <typename T>
   using awaitable = boost::asio::awaitable<T>;
+  using ReadRequest = std::function<openai::ChatRequest()>;  // runs on the pool
 
   awaitable<void> serve_calls();
   awaitable<bool> read();
   awaitable<void> answer(const ipc::Call& call);
-  awaitable<void> answer_chat(const ipc::Chat& chat, bool more);
-  awaitable<std::string> run_chat(Exchange& exchange, const ipc::Chat& chat, bool more);
+  awaitable<void> answer_request(std::string_view method, ReadRequest read, bool more);
+  awaitable<std::string> run_request(Exchange& exchange, ReadRequest read, bool more);
+  awaitable<void> answer_tokenize(const ipc::Tokenize& tokenize);
+  awaitable<void> answer_cancel(const ipc::Cancel& cancel, bool oneway);
+  awaitable<void> answer_status(bool more);
+  awaitable<void> watch_status();
   awaitable<void> write(std::string bytes);
 
   Service& service_;
@@ -44,8 +53,8 @@ class LocalConnection : public ServedConnection {
   ipc::FrameReader frames_;
   Room room_;                                  // for what frames_ holds and the call in work
   std::chrono::steady_clock::time_point due_;  // when the next message must be whole
+  boost::asio::steady_timer pause_;            // between two replies of Status
   std::string broken_;                         // why hang_up() was called
-  bool idle_ = false;
   bool finishing_ = false;
 };
 

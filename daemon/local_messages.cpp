@@ -1,6 +1,10 @@
 #include "daemon/local_messages.h"
 
+#include <chrono>
 #include <utility>
+
+#include "daemon/exchange.h"
+#include "daemon/limits.h"
 
 namespace lockstep::daemon {
 namespace {
@@ -27,29 +31,71 @@ json::Value tool_json(const std::string& text, std::size_t index) {
   }
 }
 
-}  // namespace
-
-json::Value to_chat_body(const ipc::Chat& chat) {
+json::Object conversation_json(const ipc::Conversation& conversation) {
   json::Object body;
+  json::Array messages, tools;
+  for (const ipc::Message& message : conversation.messages) messages.push_back(message_json(message));
+  for (const std::string& tool : conversation.tools) tools.push_back(tool_json(tool, tools.size()));
+  body.push_back({"messages", std::move(messages)});
+  body.push_back({"tools", std::move(tools)});
+  if (conversation.thinking)
+    body.push_back({"chat_template_kwargs", json::Object{{"enable_thinking", *conversation.thinking}}});
+  return body;
+}
+
+void add_sampling(json::Object& body, const ipc::Sampling& sampling) {
   const auto add = [&body](const char* name, const auto& value) {
     if (value) body.push_back({name, *value});
   };
-  json::Array messages, tools, stop;
-  for (const ipc::Message& message : chat.messages) messages.push_back(message_json(message));
-  for (const std::string& tool : chat.tools) tools.push_back(tool_json(tool, tools.size()));
-  for (const std::string& text : chat.stop) stop.emplace_back(text);
-  body.push_back({"messages", std::move(messages)});
-  body.push_back({"tools", std::move(tools)});
+  json::Array stop;
+  for (const std::string& text : sampling.stop) stop.emplace_back(text);
   body.push_back({"stop", std::move(stop)});
-  if (chat.thinking)
-    body.push_back({"chat_template_kwargs", json::Object{{"enable_thinking", *chat.thinking}}});
-  add("max_tokens", chat.max_tokens);
-  add("temperature", chat.temperature);
-  add("top_p", chat.top_p);
-  add("min_p", chat.min_p);
-  add("top_k", chat.top_k);
-  add("seed", chat.seed);
-  return body;
+  add("max_tokens", sampling.max_tokens);
+  add("temperature", sampling.temperature);
+  add("top_p", sampling.top_p);
+  add("min_p", sampling.min_p);
+  add("top_k", sampling.top_k);
+  add("seed", sampling.seed);
+}
+
+}  // namespace
+
+openai::ChatRequest to_request(const ipc::Chat& chat, const engine::Sampling& defaults) {
+  json::Object body = conversation_json(chat);
+  add_sampling(body, chat);
+  return openai::read_chat_request(json::Value(std::move(body)), defaults);
+}
+
+openai::ChatRequest to_request(const ipc::Complete& complete, const engine::Sampling& defaults) {
+  if (complete.prompt.empty()) throw openai::invalid("'prompt' must not be empty", "prompt");
+  ipc::Conversation none;
+  none.messages.push_back({"user", "", {}, {}, {}});
+  json::Object body = conversation_json(none);
+  add_sampling(body, complete);
+  openai::ChatRequest request = openai::read_chat_request(json::Value(std::move(body)), defaults);
+  request.text = complete.prompt;
+  return request;
+}
+
+std::vector<int32_t> tokens_of(const ipc::Tokenize& tokenize, const engine::Engine& engine,
+                               const engine::Sampling& defaults) {
+  std::vector<int32_t> tokens;
+  if (const auto* text = std::get_if<std::string>(&tokenize.what)) {
+    tokens = engine.tokenize(*text);
+  } else {
+    const auto& conversation = std::get<ipc::Conversation>(tokenize.what);
+    const json::Value body(conversation_json(conversation));
+    try {
+      tokens = engine.prepare(openai::read_chat_request(body, defaults).conversation).tokens;
+    } catch (const engine::RequestError& error) {
+      throw openai::from_engine(error);
+    }
+  }
+  if (tokens.size() > limits::tokens_told)
+    throw openai::invalid("these are " + std::to_string(tokens.size()) + " tokens; at most " +
+                              std::to_string(limits::tokens_told) + " are told: give a part of the text",
+                          "text");
+  return tokens;
 }
 
 ipc::Delta to_local(engine::Delta&& delta) {
@@ -61,6 +107,7 @@ ipc::Delta to_local(engine::Delta&& delta) {
 
 ipc::Final to_local(const openai::ReplyHead& head, const engine::Reply& reply) {
   ipc::Final out;
+  out.id = head.id;
   out.finish = openai::finish_name(reply.finish);
   out.prompt_tokens = reply.prompt_tokens;
   out.cached_tokens = reply.cached_tokens;
@@ -77,6 +124,33 @@ ipc::Final to_local(const openai::ReplyHead& head, const engine::Reply& reply) {
   return out;
 }
 
+ipc::Request to_local(const Exchange& exchange) {
+  ipc::Request out;
+  out.id = exchange.id();
+  out.method = exchange.method();
+  out.state = exchange.state();
+  out.caller.uid = exchange.caller().uid;
+  out.caller.pid = exchange.caller().pid;
+  out.prompt_tokens = exchange.prompt_tokens();
+  out.reply_tokens = exchange.reply_tokens();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - exchange.begun();
+  out.seconds = taken.count();
+  return out;
+}
+
+ipc::Account to_local(const Account& account) {
+  ipc::Account out;
+  out.uid = account.uid;
+  out.active = account.requests;
+  out.served = account.served;
+  out.cancelled = account.cancelled;
+  out.refused = account.refused;
+  out.failed = account.failed;
+  out.prompt_tokens = account.prompt_tokens;
+  out.reply_tokens = account.reply_tokens;
+  return out;
+}
+
 ipc::Error to_local(const openai::ApiError& error) {
   using Kind = ipc::Error::Kind;
   ipc::Error out;
@@ -84,6 +158,8 @@ ipc::Error to_local(const openai::ApiError& error) {
   out.field = error.param;
   if (error.code == "context_length_exceeded") {
     out.kind = Kind::context_overflow;
+  } else if (error.code == "request_cancelled") {
+    out.kind = Kind::cancelled;
   } else if (error.status == 429) {
     out.kind = Kind::busy;
   } else if (error.status == 503) {
@@ -112,12 +188,16 @@ std::vector<ipc::Model> local_models(const Service& service) {
   return models;
 }
 
-ipc::Status local_status(const Service& service) {
+ipc::Status local_status(const Service& service, const Caller& caller) {
   static constexpr const char* states[] = {"starting", "ready", "stopping"};
   ipc::Status out;
   out.version = LOCKSTEP_VERSION;
   out.state = states[static_cast<std::size_t>(service.state())];
   out.uptime_seconds = service.uptime().count();
+  out.lanes = service.configuration().engine.lanes;
+  out.queue = service.configuration().engine.queue;
+  for (const Exchange* exchange : service.exchanges(caller)) out.requests.push_back(to_local(*exchange));
+  for (const Account& account : service.accounts().seen_by(caller)) out.accounts.push_back(to_local(account));
   if (!service.has_engine()) return out;
   const engine::Status status = service.engine().status();
   out.model = service.engine().model().name;
@@ -134,6 +214,15 @@ ipc::Status local_status(const Service& service) {
   for (const engine::Status::Pool& pool : status.memory)
     out.memory.push_back({pool.name, pool.bytes, pool.used});
   return out;
+}
+
+bool same_but_time(const ipc::Status& a, const ipc::Status& b) {
+  const auto text = [](ipc::Status status) {
+    status.uptime_seconds = 0;
+    for (ipc::Request& request : status.requests) request.seconds = 0;
+    return ipc::status_reply(status, true);
+  };
+  return text(a) == text(b);
 }
 
 void LocalWhole::add(engine::Delta&& delta) {

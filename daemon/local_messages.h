@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "daemon/json/value.h"
+#include "daemon/openai/chat_request.h"
 #include "daemon/openai/error.h"
 #include "daemon/openai/reply.h"
 #include "daemon/service.h"
@@ -11,15 +12,19 @@
 
 namespace lockstep::daemon {
 
-// The request as an OpenAI client would send it, so that both are checked by the same table of fields.
-// Throws ApiError.
-json::Value to_chat_body(const ipc::Chat& chat);
+// Requests take the form that an OpenAI client sends, so that both are checked by the same table of fields.
+// Throw ApiError.
+openai::ChatRequest to_request(const ipc::Chat& chat, const engine::Sampling& defaults);
+openai::ChatRequest to_request(const ipc::Complete& complete, const engine::Sampling& defaults);
+std::vector<int32_t> tokens_of(const ipc::Tokenize& tokenize, const engine::Engine& engine,
+                               const engine::Sampling& defaults);
 
 ipc::Delta to_local(engine::Delta&& delta);
 ipc::Final to_local(const openai::ReplyHead& head, const engine::Reply& reply);
 ipc::Error to_local(const openai::ApiError& error);
 std::vector<ipc::Model> local_models(const Service& service);
-ipc::Status local_status(const Service& service);
+ipc::Status local_status(const Service& service, const Caller& caller);
+bool same_but_time(const ipc::Status& a, const ipc::Status& b);
 
 // Collects a reply for callers who want it whole.
 class LocalWhole {

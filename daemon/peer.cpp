@@ -14,6 +14,14 @@ PeerState look_at_socket(int descriptor) {
   return socket.revents & POLLRDHUP ? PeerState::half_closed : PeerState::present;
 }
 
+Caller caller_of(int descriptor) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  const bool told = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+  if (!told || who.uid == static_cast<uid_t>(-1)) return {};  // -1: TCP
+  return {who.uid, who.pid};
+}
+
 std::string describe_peer(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
@@ -29,10 +37,9 @@ std::string describe_peer(int descriptor) {
     inet_ntop(AF_INET6, &in.sin6_addr, text, sizeof text);
     return "[" + std::string(text) + "]:" + std::to_string(ntohs(in.sin6_port));
   }
-  ucred who{};
-  size = sizeof who;
-  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return "unknown";
-  return "uid=" + std::to_string(who.uid) + " pid=" + std::to_string(who.pid);
+  const Caller caller = caller_of(descriptor);
+  if (!caller.uid) return "unknown";
+  return "uid=" + std::to_string(*caller.uid) + " pid=" + std::to_string(*caller.pid);
 }
 
 }  // namespace lockstep::daemon

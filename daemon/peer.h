@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "daemon/accounts.h"
+
 namespace lockstep::daemon {
 
 // Thrown out of whatever waits for a client that has left: nothing can be answered any more.
@@ -21,12 +23,15 @@ enum class PeerState {
 // Asks the kernel about a connected socket, without reading from it.
 PeerState look_at_socket(int descriptor);
 
+Caller caller_of(int descriptor);
+
 // "127.0.0.1:50312", or "uid=1000 pid=77" of a Unix socket.
 std::string describe_peer(int descriptor);
 
 class Peer {
  public:
   virtual ~Peer() = default;
+  virtual const Caller& caller() const = 0;
   virtual PeerState look() = 0;
   // Sends something that a half-closed client ignores and the kernel of one that has left answers with a
   // reset, which look() then sees.

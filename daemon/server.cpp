@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -15,8 +16,23 @@ namespace lockstep::daemon {
 
 namespace asio = boost::asio;
 
-ServedConnection::ServedConnection(Server& server) : server_(server) { server_.connections_.insert(this); }
-ServedConnection::~ServedConnection() { server_.connections_.erase(this); }
+ServedConnection::ServedConnection(Server& server, const Socket& socket)
+    : server_(server),
+      caller_(caller_of(const_cast<Socket&>(socket).native_handle())),
+      account_(server.accounts_.of(caller_.uid)) {
+  server_.connections_.insert(this);
+  ++account_->connections;
+}
+
+ServedConnection::~ServedConnection() {
+  server_.connections_.erase(this);
+  --account_->connections;
+}
+
+void ServedConnection::set_idle(bool idle) {
+  idle_since_.reset();
+  if (idle) idle_since_ = std::chrono::steady_clock::now();
+}
 
 void Server::serve(ListeningSocket& listening, std::string when_full, std::function<void(Socket)> start) {
   const int descriptor = listening.release_descriptor();
@@ -47,12 +63,38 @@ asio::awaitable<void> Server::accept(Listener& listener) {
 }
 
 void Server::begin(Listener& listener, Socket socket) {
-  if (connections_.size() < limits::connections) {
+  const std::shared_ptr<Account> account = accounts_.of(caller_of(socket.native_handle()).uid);
+  const bool place =
+      connections_.size() < limits::connections && account->connections < limits::user_connections;
+  if (place || make_place(*account)) {
     listener.start(std::move(socket));
     return;
   }
   const std::string& answer = listener.when_full;
   send(socket.native_handle(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// A connection that is closed goes in a moment; until then it is not idle any more and counts still.
+bool Server::make_place(const Account& newcomer) {
+  const bool own = newcomer.connections >= limits::user_connections;
+  ServedConnection* longest = nullptr;
+  const auto before = [own](const ServedConnection& a, const ServedConnection& b) {
+    const int more = own ? 0 : a.account()->connections - b.account()->connections;
+    return more != 0 ? more > 0 : a.idle_since_ < b.idle_since_;
+  };
+  for (ServedConnection* connection : connections_) {
+    if (!connection->idle() || (own && connection->account().get() != &newcomer)) continue;
+    if (!longest || before(*connection, *longest)) longest = connection;
+  }
+  if (!longest) return false;
+  longest->set_idle(false);
+  longest->hang_up("others need its place");
+  return true;
+}
+
+std::size_t Server::busy() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [](const ServedConnection* each) { return !each->idle(); }));
 }
 
 void Server::close_listeners() {

@@ -1,32 +1,44 @@
 #include "daemon/service.h"
 
+#include <algorithm>
+
 #include "daemon/exchange.h"
 #include "daemon/limits.h"
 #include "daemon/openai/error.h"
 
 namespace lockstep::daemon {
 
-Room::Room(Room&& other) noexcept : service_(other.service_), counted_(std::exchange(other.counted_, 0)) {}
+Room::Room(Room&& other) noexcept
+    : service_(other.service_), account_(other.account_), counted_(std::exchange(other.counted_, 0)) {}
 
-Room::~Room() { service_->bodies_ -= counted_; }
+Room::~Room() {
+  service_->bodies_ -= counted_;
+  account_->held -= counted_;
+}
 
 void Room::resize(std::size_t bytes) {
   const std::size_t wanted = bytes > limits::small_body_bytes ? bytes : 0;
-  if (wanted > counted_ && service_->bodies_ - counted_ + wanted > limits::bodies_bytes)
+  const bool too_much = service_->bodies_ - counted_ + wanted > limits::bodies_bytes ||
+                        account_->held - counted_ + wanted > limits::user_bodies_bytes;
+  if (wanted > counted_ && too_much)
     throw openai::too_many("too many large requests are being read", "queue_full");
   service_->bodies_ += wanted - counted_;
+  account_->held += wanted - counted_;
   counted_ = wanted;
 }
 
 Ticket::Ticket(Service& service, Room room) : service_(&service), room_(std::move(room)) {
   ++service.requests_;
+  ++account().requests;
 }
 
 Ticket::Ticket(Ticket&& other) noexcept
     : service_(std::exchange(other.service_, nullptr)), room_(std::move(other.room_)) {}
 
 Ticket::~Ticket() {
-  if (service_) --service_->requests_;
+  if (!service_) return;
+  --service_->requests_;
+  --account().requests;
 }
 
 Service::Service(boost::asio::any_io_executor io, const Configuration& configuration)
@@ -40,15 +52,27 @@ void Service::engine_ready(std::unique_ptr<engine::Engine> engine) {
   if (state_ == State::loading) state_ = State::ready;
 }
 
-Ticket Service::admit(std::size_t body_bytes) {
-  if (state_ == State::loading) throw openai::unavailable("the model is being loaded", "model_loading", 2);
-  if (state_ == State::stopping) throw openai::unavailable("the server is shutting down", "shutting_down", 5);
-  const int most = configuration_.engine.lanes + configuration_.engine.queue + limits::preparing;
-  if (requests_ >= most)
-    throw openai::too_many("too many requests: " + std::to_string(requests_) + " are in work", "queue_full");
-  Room room(*this);
-  room.resize(body_bytes);
-  return {*this, std::move(room)};
+Ticket Service::admit(const std::shared_ptr<Account>& account, std::size_t body_bytes) {
+  try {
+    if (state_ == State::loading) throw openai::unavailable("the model is being loaded", "model_loading", 2);
+    if (state_ == State::stopping)
+      throw openai::unavailable("the server is shutting down", "shutting_down", 5);
+    const int queue = configuration_.engine.queue;
+    const int most = configuration_.engine.lanes + queue + limits::preparing;
+    if (requests_ >= most)
+      throw openai::too_many("too many requests: " + std::to_string(requests_) + " are in work",
+                             "queue_full");
+    if (account->requests >= most - queue / 4)
+      throw openai::too_many(
+          "too many requests: " + std::to_string(account->requests) + " of this user are in work",
+          "queue_full");
+    Room room(*this, account);
+    room.resize(body_bytes);
+    return {*this, std::move(room)};
+  } catch (const openai::ApiError&) {
+    ++account->refused;
+    throw;
+  }
 }
 
 void Service::check_model(const std::string& name) const {
@@ -60,7 +84,24 @@ void Service::check_model(const std::string& name) const {
 }
 
 void Service::end_exchanges(const std::string& why) {
-  for (Exchange* exchange : exchanges_) exchange->end(why);
+  for (Exchange* exchange : exchanges_) exchange->end(openai::unavailable(why, "shutting_down", 5));
+}
+
+bool Service::cancel(const std::string& id, const Caller& caller) {
+  for (Exchange* exchange : exchanges_) {
+    if (exchange->id() != id || !may_see(caller, exchange->caller().uid)) continue;
+    exchange->end(openai::cancelled("the request was cancelled by uid " + std::to_string(*caller.uid)));
+    return true;
+  }
+  return false;
+}
+
+std::vector<const Exchange*> Service::exchanges(const Caller& caller) const {
+  std::vector<const Exchange*> seen;
+  for (const Exchange* exchange : exchanges_)
+    if (may_see(caller, exchange->caller().uid)) seen.push_back(exchange);
+  std::ranges::sort(seen, {}, [](const Exchange* exchange) { return exchange->begun(); });
+  return seen;
 }
 
 }  // namespace lockstep::daemon

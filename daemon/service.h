@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "daemon/accounts.h"
 #include "daemon/configuration.h"
 #include "engine/engine.h"
 
@@ -21,14 +22,17 @@ class Service;
 // Room for what is held of requests that have not been answered. Gives it back when it goes.
 class Room {
  public:
-  explicit Room(Service& service) : service_(&service) {}
+  Room(Service& service, std::shared_ptr<Account> account)
+      : service_(&service), account_(std::move(account)) {}
   Room(Room&& other) noexcept;
   Room& operator=(Room&&) = delete;
   ~Room();
   void resize(std::size_t bytes);  // throws ApiError (429) when others hold too much
 
  private:
+  friend class Ticket;
   Service* service_;
+  std::shared_ptr<Account> account_;
   std::size_t counted_ = 0;
 };
 
@@ -40,6 +44,7 @@ class Ticket {
   Ticket& operator=(Ticket&&) = delete;
   ~Ticket();
   void resize(std::size_t bytes) { room_.resize(bytes); }  // once the body's true size is known
+  Account& account() const { return *room_.account_; }
 
  private:
   Service* service_;
@@ -64,8 +69,8 @@ class Service {
   const engine::Sampling& default_sampling() const { return default_sampling_; }
 
   // A place for a request with a body of so many bytes. Throws ApiError: 503 while loading or stopping, 429
-  // when there are too many.
-  Ticket admit(std::size_t body_bytes);
+  // when there are too many, of this user or of all.
+  Ticket admit(const std::shared_ptr<Account>& account, std::size_t body_bytes);
   // Throws ApiError (404) unless `name` is the served model's, "default" or empty.
   void check_model(const std::string& name) const;
 
@@ -74,6 +79,12 @@ class Service {
   void refuse_new() { state_ = State::stopping; }
   // Ends what is still running with an error that says why.
   void end_exchanges(const std::string& why);
+  // Ends the exchange of this id with an error. False if there is none that the caller may see.
+  bool cancel(const std::string& id, const Caller& caller);
+  // Those that the caller may see, the oldest first.
+  std::vector<const Exchange*> exchanges(const Caller& caller) const;
+  Accounts& accounts() { return accounts_; }
+  const Accounts& accounts() const { return accounts_; }
 
  private:
   friend class Room;
@@ -88,6 +99,7 @@ class Service {
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   int requests_ = 0;
   std::size_t bodies_ = 0;
+  Accounts accounts_;
   std::set<Exchange*> exchanges_;
   boost::asio::thread_pool pool_;
 };

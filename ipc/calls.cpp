@@ -1,6 +1,7 @@
 // What a server receives.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "ipc/fields.h"
 #include "ipc/ipc.h"
@@ -15,15 +16,34 @@ constexpr std::string_view service_interface = "org.varlink.service";
 constexpr std::string_view service_interface_text = R"(# What every Varlink service answers about itself.
 interface org.varlink.service
 
-method GetInfo() -> (vendor: string, product: string, version: string, url: string, interfaces: []string)
+# Who serves here, and what.
+method GetInfo() -> (
+  vendor: string,
+  product: string,
+  version: string,
+  url: string,
+  interfaces: []string
+)
 
+# The text of an interface, as it is written here.
 method GetInterfaceDescription(interface: string) -> (description: string)
 
+# No interface of this name is served.
 error InterfaceNotFound (interface: string)
+
+# The interface has no such method.
 error MethodNotFound (method: string)
+
+# The method is known, but what was asked of it is not done.
 error MethodNotImplemented (method: string)
+
+# A parameter is missing, unknown or of the wrong type.
 error InvalidParameter (parameter: string)
+
+# The caller may not do this.
 error PermissionDenied ()
+
+# The method is of use with "more" only.
 error ExpectedMore ()
 )";
 
@@ -119,7 +139,7 @@ Message read_message(JsonValue value, const std::string& path) {
   return message;
 }
 
-std::vector<Message> read_conversation(Fields& fields) {
+std::vector<Message> read_messages(Fields& fields) {
   const auto prompt = fields.text("prompt");
   const auto messages = fields.array("messages");
   const auto system = fields.text("system");
@@ -136,26 +156,73 @@ std::vector<Message> read_conversation(Fields& fields) {
   return conversation;
 }
 
-Chat read_chat(JsonValue parameters) {
-  Fields fields(parameters, "");
-  Chat chat;
-  chat.messages = read_conversation(fields);
+void read_conversation(Fields& fields, Conversation& conversation) {
+  conversation.messages = read_messages(fields);
   for (const JsonValue& tool : fields.array("tools").value_or(std::vector<JsonValue>{})) {
     if (tool.kind() != JsonValue::Kind::object)
-      throw FieldError(element_path("tools", chat.tools.size()), "must be an object");
-    chat.tools.emplace_back(tool.text());
+      throw FieldError(element_path("tools", conversation.tools.size()), "must be an object");
+    conversation.tools.emplace_back(tool.text());
   }
-  chat.thinking = fields.boolean("thinking");
-  chat.max_tokens = fields.integer("maxTokens");
-  chat.temperature = fields.number("temperature");
-  chat.top_p = fields.number("topP");
-  chat.min_p = fields.number("minP");
-  chat.top_k = fields.integer("topK");
-  chat.seed = fields.unsigned_integer("seed");
+  conversation.thinking = fields.boolean("thinking");
+}
+
+void read_sampling(Fields& fields, Sampling& sampling) {
+  sampling.max_tokens = fields.integer("maxTokens");
+  sampling.temperature = fields.number("temperature");
+  sampling.top_p = fields.number("topP");
+  sampling.min_p = fields.number("minP");
+  sampling.top_k = fields.integer("topK");
+  sampling.seed = fields.unsigned_integer("seed");
   for (const JsonValue& stop : fields.array("stop").value_or(std::vector<JsonValue>{}))
-    chat.stop.push_back(text_of(stop, element_path("stop", chat.stop.size())));
-  fields.refuse_others();
-  return chat;
+    sampling.stop.push_back(text_of(stop, element_path("stop", sampling.stop.size())));
+}
+
+void read(Fields& fields, Chat& chat) {
+  read_conversation(fields, chat);
+  read_sampling(fields, chat);
+}
+
+void read(Fields& fields, Complete& complete) {
+  const auto prompt = fields.text("prompt");
+  if (!prompt) fields.fail("prompt", "is missing");
+  complete.prompt = *prompt;
+  read_sampling(fields, complete);
+}
+
+void read(Fields& fields, Tokenize& tokenize) {
+  if (auto text = fields.text("text")) {
+    tokenize.what = std::move(*text);
+    return;
+  }
+  Conversation conversation;
+  read_conversation(fields, conversation);
+  tokenize.what = std::move(conversation);
+}
+
+void read(Fields& fields, Cancel& cancel) {
+  const auto id = fields.text("id");
+  if (!id) fields.fail("id", "is missing");
+  cancel.id = *id;
+}
+
+void read(Fields&, ModelsQuery&) {}
+void read(Fields&, StatusQuery&) {}
+
+// A call with parameters of its own kind, or what is wrong with them.
+template <class Method>
+std::variant<Call, Answer> read_method(const Envelope& call, JsonValue parameters) {
+  if (call.oneway && !std::is_same_v<Method, Cancel>) return Answer{};
+  try {
+    Fields fields(parameters, "");
+    Method method;
+    read(fields, method);
+    fields.refuse_others();
+    return Call{call.more, call.oneway, std::move(method)};
+  } catch (const FieldError& error) {
+    if (call.oneway) return Answer{};
+    const std::string sentence = "'" + error.path + "' " + error.what();
+    return Answer{error_reply({Error::Kind::bad_request, sentence, error.path})};
+  }
 }
 
 std::variant<Call, Answer> dispatch(const Envelope& call, std::string_view version) {
@@ -163,31 +230,31 @@ std::variant<Call, Answer> dispatch(const Envelope& call, std::string_view versi
   const size_t dot = call.method.rfind('.');
   const std::string interface = call.method.substr(0, dot == std::string::npos ? 0 : dot);
   const std::string method = call.method.substr(dot == std::string::npos ? 0 : dot + 1);
-  if (interface == service_interface && method == "GetInfo") return get_info(version);
+  if (interface == interface_name) {
+    if (method == "Chat") return read_method<Chat>(call, parameters);
+    if (method == "Complete") return read_method<Complete>(call, parameters);
+    if (method == "Tokenize") return read_method<Tokenize>(call, parameters);
+    if (method == "Cancel") return read_method<Cancel>(call, parameters);
+    if (method == "Models") return read_method<ModelsQuery>(call, parameters);
+    if (method == "Status") return read_method<StatusQuery>(call, parameters);
+  }
+  if (call.oneway) return Answer{};
+  if (interface == service_interface && method == "GetInfo") {
+    Fields(parameters, "").refuse_others();
+    return get_info(version);
+  }
   if (interface == service_interface && method == "GetInterfaceDescription")
     return get_interface_description(parameters);
-  if (interface == service_interface) return service_error("MethodNotFound", "method", method);
-  if (interface != interface_name) return service_error("InterfaceNotFound", "interface", interface);
-
-  if (method == "Chat") {
-    try {
-      return Call{call.more, read_chat(parameters)};
-    } catch (const FieldError& error) {
-      const std::string sentence = "'" + error.path + "' " + error.what();
-      return Answer{error_reply({Error::Kind::bad_request, sentence, error.path})};
-    }
-  }
-  if (method != "Models" && method != "Status") return service_error("MethodNotFound", "method", method);
-  Fields(parameters, "").refuse_others();
-  if (method == "Models") return Call{call.more, ModelsQuery{}};
-  return Call{call.more, StatusQuery{}};
+  if (interface == interface_name || interface == service_interface)
+    return service_error("MethodNotFound", "method", call.method);
+  return service_error("InterfaceNotFound", "interface", interface);
 }
 
 }  // namespace
 
 std::variant<Call, Answer> read_call(std::string_view message, std::string_view version) {
   const Envelope call = read_envelope(message);
-  if (call.oneway) return Answer{};
+  if (call.upgrade && call.oneway) return Answer{};
   if (call.upgrade) return service_error("MethodNotImplemented", "method", call.method);
   try {
     return dispatch(call, version);

@@ -24,7 +24,9 @@ struct Reply {
 
 // A reply's parameters as values. Members that are not known are skipped: the server may be newer.
 // Throw ProtocolError when something needed is missing or of the wrong type.
-std::variant<Progress, Delta, Final> read_chat_reply(std::string_view parameters);
+using ChatReply = std::variant<Accepted, Progress, Delta, Final>;
+ChatReply read_chat_reply(std::string_view parameters);
+std::vector<int32_t> read_tokens_reply(std::string_view parameters);
 std::vector<Model> read_models_reply(std::string_view parameters);
 Status read_status_reply(std::string_view parameters);
 // The part of a Chat reply named `final`, as the server wrote it.
@@ -33,8 +35,9 @@ std::string final_text(std::string_view parameters);
 // A message of the server. Throws ProtocolError.
 Reply read_reply(std::string_view message);
 
-// The parameters of a call of Chat, as JSON text.
+// The parameters of calls of Chat and of Tokenize, as JSON text.
 std::string chat_parameters(const Chat&);
+std::string conversation_parameters(const Conversation&);
 
 class Connection {
  public:

@@ -21,6 +21,8 @@
 #include <variant>
 #include <vector>
 
+#include "ipc/status.h"
+
 namespace lockstep::ipc {
 
 inline constexpr std::string_view interface_name = "org.lockstep.Inference";
@@ -63,26 +65,39 @@ struct Message {
   std::string call_id;
 };
 
-// The parameters of Chat. Types are checked, ranges are not (numbers are finite, counts fit an int).
-struct Chat {
-  std::vector<Message> messages;   // `system` and `prompt` have become messages; never empty
-  std::vector<std::string> tools;  // JSON text of an object each, as the caller wrote it
-  std::optional<bool> thinking;
+// Types are checked, ranges are not (numbers are finite, counts fit an int).
+struct Sampling {
   std::optional<int> max_tokens, top_k;
   std::optional<double> temperature, top_p, min_p;
   std::optional<uint64_t> seed;
   std::vector<std::string> stop;
+};
+struct Conversation {
+  std::vector<Message> messages;   // `system` and `prompt` have become messages; never empty
+  std::vector<std::string> tools;  // JSON text of an object each, as the caller wrote it
+  std::optional<bool> thinking;
+};
+struct Chat : Conversation, Sampling {};
+struct Complete : Sampling {
+  std::string prompt;
+};
+struct Tokenize {
+  std::variant<std::string, Conversation> what;
+};
+struct Cancel {
+  std::string id;
 };
 struct ModelsQuery {};
 struct StatusQuery {};
 
 // A call for the server to answer.
 struct Call {
-  bool more;  // Chat: the caller wants progress and deltas
-  std::variant<Chat, ModelsQuery, StatusQuery> what;
+  bool more;    // Chat, Complete: the caller wants pieces; Status: it wants changes
+  bool oneway;  // only Cancel, the one method that does something: nothing is answered
+  std::variant<Chat, Complete, Tokenize, Cancel, ModelsQuery, StatusQuery> what;
 };
 // A call that is answered already: an error of the caller's, a question about the interface, or a one-way
-// call (every method here only answers, so those do nothing and `bytes` is empty).
+// call of a method that only answers (`bytes` is empty).
 struct Answer {
   std::string bytes;
 };
@@ -91,6 +106,10 @@ std::variant<Call, Answer> read_call(std::string_view message, std::string_view 
 
 // ---- Replies -----------------------------------------------------------------------------------------
 
+struct Accepted {
+  std::string id;
+  int prompt_tokens = 0;
+};
 struct Progress {
   int read, total;
 };
@@ -107,6 +126,7 @@ struct Whole {  // a reply in one piece
   std::vector<ToolCall> calls;
 };
 struct Final {
+  std::string id;
   std::string finish;  // stop, length or tool_calls
   int prompt_tokens = 0, cached_tokens = 0, reply_tokens = 0, reasoning_tokens = 0;
   std::string token_sha;
@@ -116,40 +136,32 @@ struct Final {
   double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
   std::optional<Whole> whole;  // for calls without `more`
 };
-struct Model {
-  std::string name, family, fingerprint;
-  int canon_version = 0, context = 0, vocabulary = 0;
-  int64_t created = 0;
-  std::string device, device_description;
-};
-struct Pool {
-  std::string name;
-  uint64_t bytes = 0, used = 0;
-};
-struct Status {
-  std::string version;
-  std::string state;          // starting, ready or stopping
-  std::string model, device;  // empty: not known yet
-  double uptime_seconds = 0;
-  int active = 0, queued = 0;
-  uint64_t served = 0, cancelled = 0, refused = 0, failed = 0;
-  uint64_t prompt_tokens = 0, reply_tokens = 0, rounds = 0;
-  std::vector<Pool> memory;
-};
 // An error reply. `field` may be in snake_case; it is sent as the protocol spells it (max_tokens: maxTokens).
 struct Error {
-  enum class Kind { busy, context_overflow, bad_request, not_ready, device_fault, other } kind = Kind::other;
+  enum class Kind {
+    busy,
+    context_overflow,
+    bad_request,
+    not_ready,
+    device_fault,
+    cancelled,
+    no_such_request,
+    other
+  } kind = Kind::other;
   std::string message{};         // one sentence; other: the error's name and parameters
-  std::string field{};           // bad_request
+  std::string field{};           // bad_request; no_such_request: the id
   int64_t limit = 0, given = 0;  // context_overflow
 };
 
 // Whole messages with their NUL, ready to be sent. Text must be UTF-8; bytes that are not become U+FFFD.
+std::string accepted_reply(const Accepted&);
 std::string progress_reply(const Progress&);
 std::string delta_reply(const Delta&);
 std::string final_reply(const Final&);
+std::string tokens_reply(const std::vector<int32_t>&);
+std::string empty_reply();  // to Cancel
 std::string models_reply(const std::vector<Model>&);
-std::string status_reply(const Status&);
+std::string status_reply(const Status&, bool continues);
 std::string error_reply(const Error&);
 
 // ---- What both programs need -------------------------------------------------------------------------

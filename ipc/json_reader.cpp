@@ -34,7 +34,7 @@ int hex_code(std::string_view text, size_t at) {
 // Walks one value and refuses what is not JSON.
 class Checker {
  public:
-  Checker(std::string_view text, int most_levels) : text_(text), most_depth_(most_levels) {}
+  Checker(std::string_view text, int depth, int values) : text_(text), most_depth_(depth), most_(values) {}
 
   std::string_view whole() {
     skip_blanks();
@@ -66,7 +66,7 @@ class Checker {
 
   void value(int depth) {
     if (at_ >= text_.size()) fail("the text ends early");
-    if (++values_ > most_values) fail("more than " + std::to_string(most_values) + " values");
+    if (++values_ > most_) fail("more than " + std::to_string(most_) + " values");
     switch (text_[at_]) {
       case '{': members(depth + 1); return;
       case '[': elements(depth + 1); return;
@@ -173,7 +173,7 @@ class Checker {
   }
 
   std::string_view text_;
-  int most_depth_;
+  int most_depth_, most_;
   size_t at_ = 0;
   int values_ = 0;
 };
@@ -250,8 +250,8 @@ std::optional<Number> whole_number(std::string_view text) {
 
 }  // namespace
 
-JsonValue JsonValue::parse(std::string_view text, int most_levels) {
-  return JsonValue(Checker(text, most_levels).whole());
+JsonValue JsonValue::parse(std::string_view text, int depth, int values) {
+  return JsonValue(Checker(text, depth, values).whole());
 }
 
 JsonValue::Kind JsonValue::kind() const {

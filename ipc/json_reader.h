@@ -15,7 +15,7 @@
 
 namespace lockstep::ipc {
 
-inline constexpr int most_values = 200'000;  // in one text; bounds what reading it can take up
+inline constexpr int most_values = 200'000;  // in a call; bounds what reading it can take up
 
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -26,9 +26,8 @@ class JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
 
   // The one value that `text` is. Throws JsonError (what is wrong, at which byte) for anything that is not
-  // JSON in UTF-8, a lone surrogate escape, nesting deeper than most_levels, and more than most_values
-  // values.
-  static JsonValue parse(std::string_view text, int most_levels);
+  // JSON in UTF-8, a lone surrogate escape, nesting deeper than `depth`, and more than `values` values.
+  static JsonValue parse(std::string_view text, int depth, int values = most_values);
 
   Kind kind() const;
   std::string_view text() const { return text_; }

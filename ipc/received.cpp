@@ -8,11 +8,13 @@ namespace lockstep::ipc {
 
 namespace {
 
+constexpr int most_reply_values = 2'000'000;  // Tokenize may tell a million
+
 // Runs `read` and turns whatever is wrong with the text into a ProtocolError.
 template <class Read>
 auto reading(std::string_view text, Read read) {
   try {
-    return read(JsonValue::parse(text, most_depth));
+    return read(JsonValue::parse(text, most_depth, most_reply_values));
   } catch (const JsonError& error) {
     throw ProtocolError(std::string("the daemon's reply is ") + error.what());
   } catch (const FieldError& error) {
@@ -34,6 +36,11 @@ int needed_integer(Fields& fields, std::string_view name) {
 }
 uint64_t needed_unsigned(Fields& fields, std::string_view name) {
   return needed(fields, name, fields.unsigned_integer(name));
+}
+std::optional<uint32_t> uid_of(Fields& fields) {
+  const auto uid = fields.unsigned_integer("uid");
+  if (uid && *uid > UINT32_MAX) fields.fail("uid", "must fit in 32 bits");
+  return uid ? std::optional(static_cast<uint32_t>(*uid)) : std::nullopt;
 }
 std::vector<JsonValue> elements(Fields& fields, std::string_view name) {
   return fields.array(name).value_or(std::vector<JsonValue>{});
@@ -62,11 +69,44 @@ std::optional<Whole> read_whole(Fields& fields) {
   return whole;
 }
 
+Accepted read_accepted(JsonValue value) {
+  Fields fields(value, "accepted");
+  return {needed_text(fields, "id"), needed_integer(fields, "promptTokens")};
+}
+
+Request read_request(JsonValue value, const std::string& path) {
+  Fields fields(value, path);
+  Request request;
+  request.id = needed_text(fields, "id");
+  request.method = needed_text(fields, "method");
+  request.state = needed_text(fields, "state");
+  request.caller = {uid_of(fields), fields.integer("pid")};
+  request.prompt_tokens = needed_integer(fields, "promptTokens");
+  request.reply_tokens = needed_integer(fields, "replyTokens");
+  request.seconds = fields.number("seconds").value_or(0);
+  return request;
+}
+
+Account read_account(JsonValue value, const std::string& path) {
+  Fields fields(value, path);
+  Account account;
+  account.uid = uid_of(fields);
+  account.active = needed_integer(fields, "active");
+  account.served = needed_unsigned(fields, "served");
+  account.cancelled = needed_unsigned(fields, "cancelled");
+  account.refused = needed_unsigned(fields, "refused");
+  account.failed = needed_unsigned(fields, "failed");
+  account.prompt_tokens = needed_unsigned(fields, "promptTokens");
+  account.reply_tokens = needed_unsigned(fields, "replyTokens");
+  return account;
+}
+
 Final read_final(JsonValue value) {
   Fields fields(value, "final");
   Fields usage(needed(fields, "usage", fields.object("usage")), "final.usage");
   Fields timings(needed(fields, "timings", fields.object("timings")), "final.timings");
   Final final;
+  final.id = fields.text("id").value_or("");
   final.finish = needed_text(fields, "finish");
   final.prompt_tokens = needed_integer(usage, "promptTokens");
   final.cached_tokens = needed_integer(usage, "cachedTokens");
@@ -105,6 +145,11 @@ Error read_error(const std::string& name, std::optional<JsonValue> parameters) {
     error.kind = Error::Kind::not_ready;
   } else if (kind == "DeviceFault") {
     error.kind = Error::Kind::device_fault;
+  } else if (kind == "Cancelled") {
+    error.kind = Error::Kind::cancelled;
+  } else if (kind == "NoSuchRequest") {
+    error.kind = Error::Kind::no_such_request;
+    error.field = needed_text(fields, "id");
   } else {
     error.message = name + " " + text;
   }
@@ -127,6 +172,18 @@ void write_message(JsonWriter& json, const Message& message) {
   json.end_object();
 }
 
+void write_conversation(JsonWriter& json, const Conversation& conversation) {
+  json.key("messages").begin_array();
+  for (const Message& message : conversation.messages) write_message(json, message);
+  json.end_array();
+  if (!conversation.tools.empty()) {
+    json.key("tools").begin_array();
+    for (const std::string& tool : conversation.tools) json.raw(tool);
+    json.end_array();
+  }
+  if (conversation.thinking) json.key("thinking").boolean(*conversation.thinking);
+}
+
 }  // namespace
 
 Reply read_reply(std::string_view message) {
@@ -142,13 +199,27 @@ Reply read_reply(std::string_view message) {
   });
 }
 
-std::variant<Progress, Delta, Final> read_chat_reply(std::string_view parameters) {
-  return reading(parameters, [](JsonValue value) -> std::variant<Progress, Delta, Final> {
+ChatReply read_chat_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) -> ChatReply {
     Fields fields(value, "");
+    if (const auto accepted = fields.object("accepted")) return read_accepted(*accepted);
     if (const auto delta = fields.object("delta")) return read_delta(*delta);
     if (const auto final = fields.object("final")) return read_final(*final);
     Fields progress(needed(fields, "final", fields.object("progress")), "progress");
     return Progress{needed_integer(progress, "read"), needed_integer(progress, "total")};
+  });
+}
+
+std::vector<int32_t> read_tokens_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) {
+    Fields fields(value, "");
+    std::vector<int32_t> tokens;
+    for (const JsonValue& element : needed(fields, "tokens", fields.array("tokens"))) {
+      const auto token = element.kind() == JsonValue::Kind::number ? element.integer() : std::nullopt;
+      if (!token || *token < 0 || *token > INT32_MAX) fields.fail("tokens", "must be token ids");
+      tokens.push_back(static_cast<int32_t>(*token));
+    }
+    return tokens;
   });
 }
 
@@ -192,6 +263,8 @@ Status read_status_reply(std::string_view parameters) {
     status.uptime_seconds = fields.number("uptimeSeconds").value_or(0);
     status.active = needed_integer(fields, "active");
     status.queued = needed_integer(fields, "queued");
+    status.lanes = needed_integer(fields, "lanes");
+    status.queue = needed_integer(fields, "queue");
     status.served = needed_unsigned(fields, "served");
     status.cancelled = needed_unsigned(fields, "cancelled");
     status.refused = needed_unsigned(fields, "refused");
@@ -204,21 +277,25 @@ Status read_status_reply(std::string_view parameters) {
       status.memory.push_back(
           {needed_text(pool, "name"), needed_unsigned(pool, "bytes"), needed_unsigned(pool, "used")});
     }
+    for (const JsonValue& element : elements(fields, "requests"))
+      status.requests.push_back(read_request(element, element_path("requests", status.requests.size())));
+    for (const JsonValue& element : elements(fields, "accounts"))
+      status.accounts.push_back(read_account(element, element_path("accounts", status.accounts.size())));
     return status;
   });
 }
 
+std::string conversation_parameters(const Conversation& conversation) {
+  JsonWriter json;
+  json.begin_object();
+  write_conversation(json, conversation);
+  return json.end_object().take();
+}
+
 std::string chat_parameters(const Chat& chat) {
   JsonWriter json;
-  json.begin_object().key("messages").begin_array();
-  for (const Message& message : chat.messages) write_message(json, message);
-  json.end_array();
-  if (!chat.tools.empty()) {
-    json.key("tools").begin_array();
-    for (const std::string& tool : chat.tools) json.raw(tool);
-    json.end_array();
-  }
-  if (chat.thinking) json.key("thinking").boolean(*chat.thinking);
+  json.begin_object();
+  write_conversation(json, chat);
   if (chat.max_tokens) json.key("maxTokens").integer(*chat.max_tokens);
   if (chat.temperature) json.key("temperature").real(*chat.temperature);
   if (chat.top_p) json.key("topP").real(*chat.top_p);

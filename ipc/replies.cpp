@@ -22,6 +22,25 @@ void write_unless_empty(JsonWriter& json, std::string_view name, std::string_vie
   if (!text.empty()) json.key(name).text(text);
 }
 
+void write(JsonWriter& json, const Request& request) {
+  json.begin_object().key("id").text(request.id).key("method").text(request.method);
+  json.key("state").text(request.state);
+  if (request.caller.uid) json.key("uid").integer(*request.caller.uid);
+  if (request.caller.pid) json.key("pid").integer(*request.caller.pid);
+  json.key("promptTokens").integer(request.prompt_tokens).key("replyTokens").integer(request.reply_tokens);
+  json.key("seconds").real(request.seconds).end_object();
+}
+
+void write(JsonWriter& json, const Account& account) {
+  json.begin_object();
+  if (account.uid) json.key("uid").integer(*account.uid);
+  json.key("active").integer(account.active).key("served").unsigned_integer(account.served);
+  json.key("cancelled").unsigned_integer(account.cancelled).key("refused").unsigned_integer(account.refused);
+  json.key("failed").unsigned_integer(account.failed);
+  json.key("promptTokens").unsigned_integer(account.prompt_tokens);
+  json.key("replyTokens").unsigned_integer(account.reply_tokens).end_object();
+}
+
 std::string lower_camel(std::string_view snake) {
   std::string out;
   for (size_t i = 0; i < snake.size(); ++i) {
@@ -35,6 +54,13 @@ std::string lower_camel(std::string_view snake) {
 }
 
 }  // namespace
+
+std::string accepted_reply(const Accepted& accepted) {
+  return reply("accepted", true, [&](JsonWriter& json) {
+    json.begin_object().key("id").text(accepted.id);
+    json.key("promptTokens").integer(accepted.prompt_tokens).end_object();
+  });
+}
 
 std::string progress_reply(const Progress& progress) {
   return reply("progress", true, [&](JsonWriter& json) {
@@ -75,7 +101,7 @@ std::string final_reply(const Final& final) {
       }
       json.end_array();
     }
-    json.key("finish").text(final.finish).key("usage").begin_object();
+    json.key("id").text(final.id).key("finish").text(final.finish).key("usage").begin_object();
     json.key("promptTokens").integer(final.prompt_tokens);
     json.key("cachedTokens").integer(final.cached_tokens);
     json.key("replyTokens").integer(final.reply_tokens);
@@ -87,6 +113,16 @@ std::string final_reply(const Final& final) {
     json.key("decodeSeconds").real(final.decode_seconds).end_object().end_object();
   });
 }
+
+std::string tokens_reply(const std::vector<int32_t>& tokens) {
+  return reply("tokens", false, [&](JsonWriter& json) {
+    json.begin_array();
+    for (const int32_t token : tokens) json.integer(token);
+    json.end_array();
+  });
+}
+
+std::string empty_reply() { return std::string("{\"parameters\":{}}") + '\0'; }
 
 std::string models_reply(const std::vector<Model>& models) {
   return reply("models", false, [&](JsonWriter& json) {
@@ -102,13 +138,14 @@ std::string models_reply(const std::vector<Model>& models) {
   });
 }
 
-std::string status_reply(const Status& status) {
-  return reply("version", false, [&](JsonWriter& json) {
+std::string status_reply(const Status& status, bool continues) {
+  return reply("version", continues, [&](JsonWriter& json) {
     json.text(status.version).key("state").text(status.state);
     write_unless_empty(json, "model", status.model);
     write_unless_empty(json, "device", status.device);
     json.key("uptimeSeconds").real(status.uptime_seconds);
     json.key("active").integer(status.active).key("queued").integer(status.queued);
+    json.key("lanes").integer(status.lanes).key("queue").integer(status.queue);
     json.key("served").unsigned_integer(status.served).key("cancelled").unsigned_integer(status.cancelled);
     json.key("refused").unsigned_integer(status.refused).key("failed").unsigned_integer(status.failed);
     json.key("promptTokens").unsigned_integer(status.prompt_tokens);
@@ -118,6 +155,10 @@ std::string status_reply(const Status& status) {
       json.begin_object().key("name").text(pool.name).key("bytes").unsigned_integer(pool.bytes);
       json.key("used").unsigned_integer(pool.used).end_object();
     }
+    json.end_array().key("requests").begin_array();
+    for (const Request& request : status.requests) write(json, request);
+    json.end_array().key("accounts").begin_array();
+    for (const Account& account : status.accounts) write(json, account);
     json.end_array();
   });
 }
@@ -137,6 +178,8 @@ std::string error_reply(const Error& error) {
       open("BadRequest").key("field").text(lower_camel(error.field)).key("message").text(error.message);
       break;
     case Error::Kind::not_ready: open("NotReady").key("message").text(error.message); break;
+    case Error::Kind::cancelled: open("Cancelled").key("message").text(error.message); break;
+    case Error::Kind::no_such_request: open("NoSuchRequest").key("id").text(error.field); break;
     case Error::Kind::device_fault:
     case Error::Kind::other: open("DeviceFault").key("message").text(error.message);
   }

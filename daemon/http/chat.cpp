@@ -113,7 +113,7 @@ asio::awaitable<ChatOutcome> send_stream(Exchange& exchange, ReplyChannel& chann
 
 asio::awaitable<ChatOutcome> serve_chat(Service& service, Peer& peer, ReplyChannel& channel, Ticket ticket,
                                         std::string body) {
-  Exchange exchange(service, peer, std::move(ticket));
+  Exchange exchange(service, peer, std::move(ticket), "HTTP");
   auto read = [text = std::move(body), &service] {
     return openai::parse_chat_request(text, service.default_sampling());
   };

@@ -46,7 +46,7 @@ std::optional<openai::ApiError> refusal_of(const error_code& failed) {
 }  // namespace
 
 Connection::Connection(Server& server, Service& service, Socket socket, bool tcp)
-    : ServedConnection(server),
+    : ServedConnection(server, socket),
       service_(service),
       stream_(std::move(socket)),
       tcp_(tcp),
@@ -88,13 +88,13 @@ asio::awaitable<void> Connection::serve_requests() {
 // Empty lines before a request are allowed for (RFC 9112, 2.2).
 asio::awaitable<bool> Connection::wait_for_request() {
   parser_.reset();
-  idle_ = true;
+  set_idle(true);
   stream_.expires_after(limits::idle);
   for (;;) {
     while (buffer_.size() > 0) {
       const char first = *static_cast<const char*>(buffer_.cdata().data());
       if (first != '\r' && first != '\n') {
-        idle_ = false;
+        set_idle(false);
         co_return true;
       }
       buffer_.consume(1);
@@ -164,7 +164,7 @@ asio::awaitable<std::optional<Response>> Connection::answer() {
   const std::string path(path_of(request.target()));
   if (!is_chat(request.method_string(), path)) co_return answer_get(service_, path);
   const auto length = parser_->content_length();
-  Ticket ticket = service_.admit(length ? *length : limits::body_bytes);
+  Ticket ticket = service_.admit(account(), length ? *length : limits::body_bytes);
   co_await read_body();
   ticket.resize(request.body().size());
   ChatOutcome outcome =
@@ -229,7 +229,7 @@ asio::awaitable<void> Connection::write(std::string bytes) {
 
 void Connection::finish() {
   finishing_ = true;
-  if (idle_) hang_up("the daemon stops");
+  if (idle()) hang_up("the daemon stops");
 }
 
 PeerState Connection::look() { return look_at_socket(stream_.socket().native_handle()); }

@@ -64,7 +64,6 @@ class Connection : public ServedConnection, public ReplyChannel {
   Framing framing_;
   std::chrono::steady_clock::time_point begun_;
   std::string broken_;      // why hang_up() was called
-  bool idle_ = false;       // between two requests
   bool finishing_ = false;  // no further request
   bool streaming_ = false;  // the header of a stream is out
   std::string notes_;       // on the request, for its log line

@@ -16,6 +16,7 @@ namespace lockstep::daemon::openai {
 struct ChatRequest {
   std::string model;  // as asked for; empty: not said
   engine::Conversation conversation;
+  std::optional<std::string> text;  // continued as it is, instead of the conversation
   engine::Sampling sampling;
   bool stream = false;
   bool include_usage = false;

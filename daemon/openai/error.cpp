@@ -26,6 +26,8 @@ ApiError too_many(const std::string& message, std::string code) {
   return {429, "rate_limit_error", message, {}, std::move(code), 1};
 }
 
+ApiError cancelled(const std::string& message) { return invalid(message, {}, "request_cancelled"); }
+
 ApiError from_engine(const engine::RequestError& error) {
   const auto param = [](const std::string& field) -> std::string {
     if (field == "schema") return "response_format";

@@ -28,6 +28,7 @@ ApiError invalid(const std::string& message, const std::string& param = {}, std:
 // 503 with Retry-After: the request may be sent again.
 ApiError unavailable(const std::string& message, std::string code, int retry_seconds);
 ApiError too_many(const std::string& message, std::string code);
+ApiError cancelled(const std::string& message);  // by its user; not to be sent again
 ApiError from_engine(const engine::RequestError& error);
 
 // {"error": {"message", "type", "param", "code"}}

@@ -126,12 +126,11 @@ void show_stream(Connection& connection, Display& display) {
       if (!delta->reasoning.empty()) display.thought(delta->reasoning);
       display.answer(delta->content);
       collect(calls, delta->calls);
-    } else {
+    } else if (const auto* over = std::get_if<Final>(&part)) {
       display.end_line();
       for (const ToolCall& call : calls) display.answer(line_of(call));
-      const Final& final = std::get<Final>(part);
-      if (final.finish == "length")
-        display.notice("the answer was cut off after " + std::to_string(final.reply_tokens) +
+      if (over->finish == "length")
+        display.notice("the answer was cut off after " + std::to_string(over->reply_tokens) +
                        " tokens: --max-tokens or the model's context was reached");
       return;
     }

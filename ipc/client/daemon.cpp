@@ -70,6 +70,9 @@ Failure failure_of(const Error& error) {
     case Error::Kind::bad_request: return {exit_failed, "refused: " + error.message};
     case Error::Kind::device_fault:
       return {exit_failed, "the daemon failed: " + error.message + " (journalctl -u lockstepd says more)"};
+    case Error::Kind::cancelled: return {exit_failed, error.message};
+    case Error::Kind::no_such_request:
+      return {exit_failed, "no request " + error.field + " of yours is in work (lockstep status lists them)"};
     case Error::Kind::other: break;
   }
   return {exit_failed, "the daemon answered with an error: " + error.message};

@@ -38,6 +38,7 @@ class HttpClient {
   bool closed_by_server();                     // waits for the end, nothing else may come
   void shut_down_writing();
   void close();
+  int descriptor() const { return descriptor_; }
 
   HttpAnswer get(const std::string& path);
   HttpAnswer post(const std::string& body);

@@ -1,3 +1,8 @@
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
 #include <thread>
 
 #include "daemon/limits.h"
@@ -69,6 +74,256 @@ TEST_CASE("local Chat: streamed and whole say the same") {
   CHECK(joined == "Hello");
 }
 
+TEST_CASE("local Complete continues the text as it is") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  client.call("Complete", R"({"prompt":"Once upon","maxTokens":4,"seed":5})");
+  const Value whole = client.reply();
+  CHECK(text_at(whole, "parameters.final.content") == "Hello");
+  CHECK(text_at(whole, "parameters.final.usage.promptTokens") == "9");
+  CHECK(app.engine().last_sampling().max_tokens == 4);
+  client.call("Complete", R"({"prompt":"Once"})", true);
+  CHECK(text_at(client.reply(), "parameters.accepted.promptTokens") == "4");
+  while (client.reply().find("continues")) continue;
+  client.call("Complete", R"({"prompt":""})");
+  CHECK(text_at(client.reply(), "parameters.field") == "prompt");
+}
+
+TEST_CASE("local Tokenize gives the tokens of a text and of a whole prompt") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  client.call("Tokenize", R"({"text":"AB"})");
+  CHECK(at(client.reply(), "parameters.tokens").array()->size() == 2);
+  client.call("Tokenize", R"({"prompt":"AB"})");
+  CHECK(at(client.reply(), "parameters.tokens").array()->size() == 8);  // user:AB\n
+  client.call("Tokenize", R"({"prompt":"refuse me"})");
+  CHECK(text_at(client.reply(), "error") == "org.lockstep.Inference.BadRequest");
+  client.call("Tokenize", R"({"text":")" + std::string(1'000'001, 'x') + "\"}");
+  CHECK(text_at(client.reply(), "parameters.field") == "text");
+}
+
+// A streamed call in work; its id.
+std::string begin_endless(RunningApp& app, LocalClient& client) {
+  app.engine().set_script({.deltas = {text("x")}, .a_token = 2ms, .endless = true});
+  client.call("Chat", R"({"prompt":"Hi"})", true);
+  return text_at(client.reply(), "parameters.accepted.id");
+}
+
+// The error that ends a streamed call.
+Value error_of(LocalClient& client) {
+  for (;;) {
+    Value reply = client.reply();
+    if (reply.find("error")) return reply;
+  }
+}
+
+TEST_CASE("local Cancel ends a request by its id, one-way too") {
+  RunningApp app(says_hello());
+  LocalClient client(app), other(app);
+  const std::string first = begin_endless(app, client);
+  other.call("Cancel", R"({"id":"nothing"})");
+  CHECK(text_at(other.reply(), "error") == "org.lockstep.Inference.NoSuchRequest");
+  other.call("Cancel", R"({"id":")" + first + R"("})");
+  CHECK(at(other.reply(), "parameters").object()->empty());
+  CHECK(text_at(error_of(client), "error") == "org.lockstep.Inference.Cancelled");
+  const std::string second = begin_endless(app, client);
+  other.socket().send(R"({"method":"org.lockstep.Inference.Cancel","oneway":true,"parameters":{"id":")" +
+                      second + "\"}}" + std::string(1, '\0'));
+  CHECK(text_at(error_of(client), "parameters.message").starts_with("the request was cancelled by uid"));
+  other.call("Status", "{}");
+  const Value status = other.reply();  // accounts: what came over TCP, then this user's
+  CHECK(text_at(status, "parameters.accounts.1.uid") == std::to_string(getuid()));
+  CHECK(text_at(status, "parameters.accounts.1.cancelled") == "2");
+}
+
+TEST_CASE("local Cancel ends a request that came by HTTP") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  app.engine().set_script({.deltas = {text("x")}, .a_token = 2ms, .endless = true});
+  HttpClient http = app.unix_client();
+  http.send(chat_request(R"({"messages":[{"role":"user","content":"Hi"}]})"));
+  std::string id;
+  CHECK(eventually([&] {
+    client.call("Status", "{}");
+    const Value status = client.reply();
+    if (at(status, "parameters.requests").array()->empty()) return false;
+    CHECK(text_at(status, "parameters.requests.0.method") == "HTTP");
+    CHECK(text_at(status, "parameters.requests.0.uid") == std::to_string(getuid()));
+    CHECK(text_at(status, "parameters.requests.0.pid") == std::to_string(getpid()));
+    id = text_at(status, "parameters.requests.0.id");
+    return text_at(status, "parameters.requests.0.state") == "writing";
+  }));
+  client.call("Cancel", R"({"id":")" + id + R"("})");
+  client.reply();
+  const HttpAnswer answer = http.receive();
+  CHECK(answer.status == 400);
+  CHECK(text_at(answer.json(), "error.code") == "request_cancelled");
+}
+
+// Connects as another user: the system call, unlike the function, changes the calling thread alone.
+std::unique_ptr<LocalClient> client_of(const RunningApp& app, uid_t uid) {
+  std::filesystem::permissions(app.local_socket(), std::filesystem::perms::all);
+  for (const auto& folder :
+       {app.local_socket().parent_path(), app.local_socket().parent_path().parent_path()})
+    std::filesystem::permissions(folder, std::filesystem::perms{0755});
+  std::unique_ptr<LocalClient> client;
+  std::thread([&] {
+    if (syscall(SYS_setresuid, -1, uid, -1) == 0) client = std::make_unique<LocalClient>(app);
+  }).join();
+  return client;
+}
+
+TEST_CASE("requests of one user are invisible to another, and cannot be cancelled by him") {
+  if (geteuid() != 0) {
+    WARN("skipped: becoming other users takes root");
+    return;
+  }
+  RunningApp app(says_hello());
+  const auto one = client_of(app, 1001), other = client_of(app, 1002), own = client_of(app, 1001);
+  REQUIRE((one && other && own));
+  const std::string id = begin_endless(app, *one);
+  const auto requests_seen_by = [](LocalClient& client) {
+    client.call("Status", "{}");
+    const Value status = client.reply();
+    CHECK(text_at(status, "parameters.active") == "1");  // how busy the daemon is, everybody may know
+    return at(status, "parameters.requests").array()->size();
+  };
+  CHECK(requests_seen_by(*other) == 0);
+  CHECK(requests_seen_by(*own) == 1);
+  other->call("Status", "{}");
+  CHECK(at(other->reply(), "parameters.accounts").array()->size() == 1);
+  other->call("Cancel", R"({"id":")" + id + R"("})");
+  CHECK(text_at(other->reply(), "error") == "org.lockstep.Inference.NoSuchRequest");
+  own->call("Cancel", R"({"id":")" + id + R"("})");
+  CHECK(own->reply().find("error") == nullptr);
+  CHECK(text_at(error_of(*one), "error") == "org.lockstep.Inference.Cancelled");
+}
+
+TEST_CASE("local Status with `more` tells changes, and only those") {
+  RunningApp app(says_hello());
+  LocalClient watcher(app), client(app);
+  watcher.call("Status", "{}", true);
+  const Value first = watcher.reply();
+  CHECK(text_at(first, "continues") == "true");
+  CHECK(text_at(first, "parameters.served") == "0");
+  client.call("Chat", R"({"prompt":"Hi"})");
+  client.reply();
+  Value next = watcher.reply();
+  while (text_at(next, "parameters.served") != "1") next = watcher.reply();
+  // Nothing happens, nothing is told; another client has answers meanwhile.
+  client.call("Models", "{}");
+  client.reply();
+  app.terminate();
+  Value last = watcher.reply();
+  CHECK(text_at(last, "parameters.state") == "stopping");
+  while (last.find("continues")) last = watcher.reply();
+  CHECK(watcher.socket().closed_by_server());
+  CHECK(app.wait() == daemon::ExitStatus::success);
+}
+
+TEST_CASE("a user may watch the status so many times") {
+  RunningApp app(says_hello());
+  std::vector<std::unique_ptr<LocalClient>> watchers;
+  for (int i = 0; i < daemon::limits::watchers; ++i) {
+    watchers.push_back(std::make_unique<LocalClient>(app));
+    watchers.back()->call("Status", "{}", true);
+    watchers.back()->reply();
+  }
+  LocalClient late(app);
+  late.call("Status", "{}", true);
+  CHECK(text_at(late.reply(), "error") == "org.lockstep.Inference.Busy");
+  watchers.clear();
+  CHECK(eventually([&] {
+    late.call("Status", "{}", true);
+    return late.reply().find("error") == nullptr;
+  }));
+}
+
+TEST_CASE("a quarter of the queue is kept from any one user") {
+  RunningApp::Setup setup = says_hello();
+  setup.engine.lanes = 1;
+  setup.engine.queue = 8;
+  RunningApp app(setup);
+  app.engine().set_script({.deltas = {text("x")}, .a_token = 2ms, .endless = true});
+  std::vector<std::unique_ptr<LocalClient>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<LocalClient>(app));
+    clients.back()->call("Chat", R"({"prompt":"Hi"})", true);
+    const Value reply = clients.back()->reply();
+    INFO(i);
+    CHECK((reply.find("error") != nullptr) == (i == 7));
+  }
+  // TCP is somebody else.
+  HttpClient http = app.client();
+  http.send(chat_request(R"({"messages":[{"role":"user","content":"Hi"}]})"));
+  CHECK(eventually([&] { return app.engine().status().queued == 7; }));
+}
+
+TEST_CASE("a connection that idles gives way to a new one") {
+  RunningApp app(says_hello());
+  LocalClient busy(app), idle(app);
+  begin_endless(app, busy);
+  idle.call("Models", "{}");
+  idle.reply();
+  std::vector<std::unique_ptr<LocalClient>> more;
+  for (int i = 0; i < daemon::limits::user_connections + 50; ++i) {
+    more.push_back(std::make_unique<LocalClient>(app));
+    if (i % 50 == 0) {
+      more.back()->call("Models", "{}");
+      CHECK(text_at(more.back()->reply(), "parameters.models.0.name") == "fake");
+    }
+  }
+  CHECK(idle.socket().closed_by_server());
+  CHECK(text_at(busy.reply(), "parameters.delta.content") == "x");
+  CHECK(app.client().get("/live").status == 200);
+}
+
+// Sends a message with an open file along.
+void send_with_descriptor(HttpClient& socket, const std::string& bytes, int descriptor) {
+  iovec data{const_cast<char*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  REQUIRE(sendmsg(socket.descriptor(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+TEST_CASE("descriptors that are sent along are closed") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  send_with_descriptor(client.socket(),
+                       R"({"method":"org.lockstep.Inference.Models"})" + std::string(1, '\0'), ends[1]);
+  close(ends[1]);
+  CHECK(text_at(client.reply(), "parameters.models.0.name") == "fake");
+  char byte;
+  CHECK(read(ends[0], &byte, 1) == 0);  // the last writer is gone
+  close(ends[0]);
+}
+
+TEST_CASE("calls sent ahead are answered in order, and wait in the socket") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  std::string calls;
+  for (int i = 0; i < 500; ++i)
+    calls += R"({"method":"org.lockstep.Inference.)" + std::string(i % 2 ? "Models" : "Status") + "\"}" +
+             std::string(1, '\0');
+  std::thread sender([&] { client.socket().send(calls); });
+  for (int i = 0; i < 500; ++i) {
+    const Value reply = client.reply();
+    if ((at(reply, "parameters").find("models") != nullptr) != (i % 2 == 1)) FAIL(i);
+  }
+  sender.join();
+}
+
 TEST_CASE("local Models and Status") {
   RunningApp app(says_hello());
   LocalClient client(app);
@@ -79,6 +334,8 @@ TEST_CASE("local Models and Status") {
   CHECK(text_at(status, "parameters.state") == "ready");
   CHECK(text_at(status, "parameters.model") == "fake");
   CHECK(text_at(status, "parameters.version") == LOCKSTEP_VERSION);
+  CHECK(text_at(status, "parameters.lanes") == "4");
+  CHECK(at(status, "parameters.requests").array()->empty());
 }
 
 TEST_CASE("local calls that go wrong get the protocol's errors") {
@@ -134,13 +391,13 @@ TEST_CASE("F25 a local client that leaves has its call cancelled, one that stops
   CHECK(eventually([&] { return app.engine().status().cancelled == 1; }));
 }
 
-TEST_CASE("local peers cannot hold more memory than all bodies together may have") {
+TEST_CASE("local peers cannot hold more memory than one user may have") {
   RunningApp app(says_hello());
   // Messages without an end, as many as fit; then one too many.
   constexpr std::size_t bytes = 15u << 20;
   const std::string endless = "{\"method\":\"" + std::string(bytes, 'x');
   std::vector<std::unique_ptr<LocalClient>> holders;
-  for (std::size_t i = 0; i < daemon::limits::bodies_bytes / bytes; ++i) {
+  for (std::size_t i = 0; i < daemon::limits::user_bodies_bytes / bytes; ++i) {
     holders.push_back(std::make_unique<LocalClient>(app));
     holders.back()->socket().send(endless);
   }

@@ -71,15 +71,17 @@ RunningApp::RunningApp(Setup setup) {
 }
 
 RunningApp::~RunningApp() {
-  if (status_.valid()) {
-    terminate();
-    status_.wait();
-  }
+  if (!status_.valid()) return;
+  if (!terminated_) terminate();  // a second signal would end the test itself
+  status_.wait();
 }
 
 FakeEngine& RunningApp::engine() { return *engine_; }
 
-void RunningApp::terminate() { kill(getpid(), SIGTERM); }
+void RunningApp::terminate() {
+  terminated_ = true;
+  kill(getpid(), SIGTERM);
+}
 
 daemon::ExitStatus RunningApp::wait() { return status_.get(); }
 

@@ -49,6 +49,7 @@ class RunningApp {
   int port_;
   std::atomic<FakeEngine*> engine_ = nullptr;
   std::unique_ptr<daemon::App> app_;
+  bool terminated_ = false;
   std::future<daemon::ExitStatus> status_;
 };
 

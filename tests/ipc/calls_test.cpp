@@ -171,18 +171,59 @@ TEST_CASE("calls that cannot be answered get Varlink's own errors") {
            "\":\"" + value + "\"}}" + '\0';
   };
   CHECK(answer_to(R"({"method":"org.lockstep.Inference.Chatt"})") ==
-        error("MethodNotFound", "method", "Chatt"));
+        error("MethodNotFound", "method", "org.lockstep.Inference.Chatt"));
   CHECK(answer_to(R"({"method":"org.lockstep.Other.Chat"})") ==
         error("InterfaceNotFound", "interface", "org.lockstep.Other"));
   CHECK(answer_to(R"({"method":"Chat"})") == error("InterfaceNotFound", "interface", ""));
-  CHECK(answer_to(R"({"method":"org.lockstep.Inference.Status","parameters":{"a":1}})") ==
+  CHECK(answer_to(R"({"method":"org.varlink.service.GetInfo","parameters":{"a":1}})") ==
         error("InvalidParameter", "parameter", "a"));
+  CHECK(answer_to(R"({"method":"org.varlink.service.GetAll"})") ==
+        error("MethodNotFound", "method", "org.varlink.service.GetAll"));
   CHECK(
       answer_to(R"({"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":1}})") ==
       error("InvalidParameter", "parameter", "interface"));
   CHECK(answer_to(R"({"method":"org.lockstep.Inference.Status","upgrade":true})") ==
         error("MethodNotImplemented", "method", "org.lockstep.Inference.Status"));
   CHECK(answer_to(R"({"method":"org.lockstep.Inference.Status","oneway":true})").empty());
+  CHECK(answer_to(R"({"method":"org.lockstep.Inference.Chat","oneway":true})").empty());
+  CHECK(answer_to(R"({"method":"org.lockstep.Inference.Cancel","oneway":true})").empty());
+  CHECK(answer_to(R"({"method":"org.lockstep.Inference.Nothing","oneway":true})").empty());
+  CHECK(answer_to(R"({"method":"org.lockstep.Inference.Cancel","oneway":true,"upgrade":true})").empty());
+}
+
+TEST_CASE("the other methods are read as strictly") {
+  const auto call = [](const std::string& method, const std::string& parameters, const char* more = "") {
+    return R"({"method":"org.lockstep.Inference.)" + method + R"(","parameters":)" + parameters + more + "}";
+  };
+  const auto read = [](const std::string& text) { return std::get<Call>(read_call(text, "1")); };
+  const Call complete = read(call("Complete", R"({"prompt":"a","seed":3,"stop":["b"]})", R"(,"more":true)"));
+  CHECK(complete.more);
+  CHECK_FALSE(complete.oneway);
+  CHECK(std::get<Complete>(complete.what).prompt == "a");
+  CHECK(std::get<Complete>(complete.what).seed == 3);
+  CHECK(std::get<Complete>(complete.what).stop == std::vector<std::string>{"b"});
+  CHECK(
+      std::get<std::string>(std::get<Tokenize>(read(call("Tokenize", R"({"text":""})")).what).what).empty());
+  const Call chat = read(call("Tokenize", R"({"prompt":"a","thinking":true})"));
+  const auto& conversation = std::get<Conversation>(std::get<Tokenize>(chat.what).what);
+  CHECK(conversation.messages[0].content == "a");
+  CHECK(conversation.thinking == true);
+  const Call cancel = read(call("Cancel", R"({"id":"x"})", R"(,"oneway":true)"));
+  CHECK(cancel.oneway);
+  CHECK(std::get<Cancel>(cancel.what).id == "x");
+  CHECK(read(call("Status", "{}", R"(,"more":true)")).more);
+
+  const auto refusal = [&](const std::string& method, const std::string& parameters) {
+    const std::string bytes = answer_to(call(method, parameters));
+    const auto reply = read_reply(std::string_view(bytes.data(), bytes.size() - 1));
+    return reply.error ? reply.error->message : "";
+  };
+  CHECK(refusal("Complete", R"({"seed":1})") == "'prompt' is missing");
+  CHECK(refusal("Complete", R"({"prompt":"a","messages":[]})") == "'messages' is not known here");
+  CHECK(refusal("Tokenize", R"({})") == "'prompt' is missing: give prompt or messages");
+  CHECK(refusal("Tokenize", R"({"text":"a","prompt":"b"})") == "'prompt' is not known here");
+  CHECK(refusal("Cancel", R"({})") == "'id' is missing");
+  CHECK(refusal("Status", R"({"a":1})") == "'a' is not known here");
 }
 
 TEST_CASE("mutated calls are refused or read, and nothing else happens") {

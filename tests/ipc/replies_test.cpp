@@ -34,6 +34,10 @@ Final example() {
 TEST_CASE("a streamed reply arrives as it was sent") {
   Reply reply = received(progress_reply({512, 1100}));
   CHECK(reply.continues);
+  const auto accepted =
+      std::get<Accepted>(read_chat_reply(received(accepted_reply({"chatcmpl-1", 9})).parameters));
+  CHECK(accepted.id == "chatcmpl-1");
+  CHECK(accepted.prompt_tokens == 9);
   const auto progress = std::get<Progress>(read_chat_reply(reply.parameters));
   CHECK(progress.read == 512);
   CHECK(progress.total == 1100);
@@ -98,8 +102,12 @@ TEST_CASE("models and status arrive as they were sent") {
   sent.state = "starting";
   sent.uptime_seconds = 1.5;
   sent.refused = UINT64_MAX;
+  sent.lanes = 16;
+  sent.queue = 64;
   sent.memory = {{"KV pages", 1 << 20, 5}, {"weights", 3, 3}};
-  const auto status = read_status_reply(received(status_reply(sent)).parameters);
+  sent.requests = {{"a", "Chat", "reading", {1000, 77}, 5, 0, 0.5}, {"b", "HTTP", "writing", {}, 5, 6, 1}};
+  sent.accounts = {{std::nullopt, 1, 0, 0, 0, 0, 0, 0}, {4294967294, 1, 2, 3, 4, 5, 6, 7}};
+  const auto status = read_status_reply(received(status_reply(sent, false)).parameters);
   CHECK(status.version == "0.1.0");
   CHECK(status.state == "starting");
   CHECK(status.model.empty());
@@ -108,6 +116,32 @@ TEST_CASE("models and status arrive as they were sent") {
   REQUIRE(status.memory.size() == 2);
   CHECK(status.memory[0].name == "KV pages");
   CHECK(status.memory[0].used == 5);
+  CHECK(status.lanes == 16);
+  CHECK(status.queue == 64);
+  REQUIRE(status.requests.size() == 2);
+  CHECK(status.requests[0].state == "reading");
+  CHECK(status.requests[0].caller.uid == 1000);
+  CHECK(status.requests[0].caller.pid == 77);
+  CHECK_FALSE(status.requests[1].caller.uid);
+  CHECK(status.requests[1].reply_tokens == 6);
+  REQUIRE(status.accounts.size() == 2);
+  CHECK_FALSE(status.accounts[0].uid);
+  CHECK(status.accounts[1].uid == 4294967294);
+  CHECK(status.accounts[1].reply_tokens == 7);
+  CHECK(received(status_reply(sent, true)).continues);
+}
+
+TEST_CASE("tokens arrive as they were sent, a million of them too") {
+  std::vector<int32_t> tokens;
+  for (int32_t i = 0; i < 1'000'000; ++i) tokens.push_back(i * 151);
+  tokens.back() = INT32_MAX;
+  const std::string reply = tokens_reply(tokens);
+  CHECK(reply.size() < most_message_bytes);
+  CHECK(read_tokens_reply(received(reply).parameters) == tokens);
+  CHECK(read_tokens_reply(received(tokens_reply({})).parameters).empty());
+  CHECK_THROWS_AS(read_tokens_reply(R"({"tokens":[-1]})"), ProtocolError);
+  CHECK_THROWS_AS(read_tokens_reply(R"({"tokens":["1"]})"), ProtocolError);
+  CHECK(received(empty_reply()).parameters == "{}");
 }
 
 TEST_CASE("errors arrive as they were sent, fields in the protocol's spelling") {
@@ -118,6 +152,8 @@ TEST_CASE("errors arrive as they were sent, fields in the protocol's spelling") 
   const Error overflow = error_of({Error::Kind::context_overflow, "", "", 2048, 3000});
   CHECK(overflow.limit == 2048);
   CHECK(overflow.given == 3000);
+  CHECK(error_of({Error::Kind::cancelled, "by uid 0"}).kind == Error::Kind::cancelled);
+  CHECK(error_of({Error::Kind::no_such_request, "", "x_y"}).field == "x_y");
   CHECK(error_of({Error::Kind::bad_request, "m", "max_tokens"}).field == "maxTokens");
   CHECK(error_of({Error::Kind::bad_request, "m", "messages[0].top_k_"}).field == "messages[0].topK_");
   const auto foreign =

@@ -31,7 +31,7 @@ TEST_CASE("status is shown for people and for programs") {
   status.served = 12;
   status.prompt_tokens = 345;
   status.memory = {{"weights", 31133416, 31133416}, {"KV pages", 2048, 0}};
-  const std::string reply = status_reply(status);
+  const std::string reply = status_reply(status, false);
   CHECK(query(reply, {"status"}).out ==
         "lockstepd 0.1.0, ready, up 1 h 2 min\n"
         "model     starter\n"
