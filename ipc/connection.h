@@ -35,9 +35,12 @@ std::string final_text(std::string_view parameters);
 // A message of the server. Throws ProtocolError.
 Reply read_reply(std::string_view message);
 
-// The parameters of calls of Chat and of Tokenize, as JSON text.
+// The parameters of calls of Chat, Complete and Tokenize, and of those with one text (Tokenize's `text`,
+// Cancel's `id`), as JSON text.
 std::string chat_parameters(const Chat&);
+std::string complete_parameters(const Complete&);
 std::string conversation_parameters(const Conversation&);
+std::string text_parameters(std::string_view name, std::string_view value);
 
 class Connection {
  public:

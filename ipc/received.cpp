@@ -184,6 +184,19 @@ void write_conversation(JsonWriter& json, const Conversation& conversation) {
   if (conversation.thinking) json.key("thinking").boolean(*conversation.thinking);
 }
 
+void write_sampling(JsonWriter& json, const Sampling& sampling) {
+  if (sampling.max_tokens) json.key("maxTokens").integer(*sampling.max_tokens);
+  if (sampling.temperature) json.key("temperature").real(*sampling.temperature);
+  if (sampling.top_p) json.key("topP").real(*sampling.top_p);
+  if (sampling.min_p) json.key("minP").real(*sampling.min_p);
+  if (sampling.top_k) json.key("topK").integer(*sampling.top_k);
+  if (sampling.seed) json.key("seed").unsigned_integer(*sampling.seed);
+  if (sampling.stop.empty()) return;
+  json.key("stop").begin_array();
+  for (const std::string& stop : sampling.stop) json.text(stop);
+  json.end_array();
+}
+
 }  // namespace
 
 Reply read_reply(std::string_view message) {
@@ -296,18 +309,20 @@ std::string chat_parameters(const Chat& chat) {
   JsonWriter json;
   json.begin_object();
   write_conversation(json, chat);
-  if (chat.max_tokens) json.key("maxTokens").integer(*chat.max_tokens);
-  if (chat.temperature) json.key("temperature").real(*chat.temperature);
-  if (chat.top_p) json.key("topP").real(*chat.top_p);
-  if (chat.min_p) json.key("minP").real(*chat.min_p);
-  if (chat.top_k) json.key("topK").integer(*chat.top_k);
-  if (chat.seed) json.key("seed").unsigned_integer(*chat.seed);
-  if (!chat.stop.empty()) {
-    json.key("stop").begin_array();
-    for (const std::string& stop : chat.stop) json.text(stop);
-    json.end_array();
-  }
+  write_sampling(json, chat);
   return json.end_object().take();
+}
+
+std::string complete_parameters(const Complete& complete) {
+  JsonWriter json;
+  json.begin_object().key("prompt").text(complete.prompt);
+  write_sampling(json, complete);
+  return json.end_object().take();
+}
+
+std::string text_parameters(std::string_view name, std::string_view value) {
+  JsonWriter json;
+  return json.begin_object().key(name).text(value).end_object().take();
 }
 
 }  // namespace lockstep::ipc

@@ -8,14 +8,14 @@ namespace lockstep::ipc::client {
 
 namespace {
 
-constexpr Option common_options[] = {
+constexpr Option common[] = {
     {"--socket", "PATH",
      "the daemon's socket (default: $LOCKSTEP_SOCKET, else the user's, else the system's)"},
     {"--help", nullptr, "show this text"},
 };
 
 const Option* find_option(const Command& command, std::string_view name) {
-  for (const auto options : {command.options, std::span<const Option>(common_options)})
+  for (const auto options : {command.options, std::span<const Option>(common)})
     for (const Option& option : options)
       if (name == option.name) return &option;
   return nullptr;
@@ -40,6 +40,8 @@ std::string columns(const std::vector<std::pair<std::string, std::string>>& rows
 }
 
 }  // namespace
+
+std::span<const Option> common_options() { return common; }
 
 Arguments::Arguments(const Command& command, std::span<const char* const> words) {
   bool options_end = false;
@@ -122,7 +124,7 @@ std::string help(const Command& command) {
   if (*command.operands) text += std::string(" ") + command.operands;
   text += std::string("\n") + command.summary + ".\n" + command.details + "\nOptions:\n";
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto options : {command.options, std::span<const Option>(common_options)})
+  for (const auto options : {command.options, std::span<const Option>(common)})
     for (const Option& option : options)
       rows.emplace_back(
           std::string(option.name) + (option.argument ? std::string(" ") + option.argument : ""),

@@ -59,6 +59,9 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
+// Those that every command has.
+std::span<const Option> common_options();
+
 std::string help(std::span<const Command> commands);
 std::string help(const Command& command);
 

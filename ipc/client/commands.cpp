@@ -6,13 +6,33 @@ namespace {
 
 constexpr Option json_option = {"--json", nullptr, "print the daemon's answer as JSON"};
 
+constexpr Option max_tokens_option = {"--max-tokens", "N",
+                                      "end the answer after N tokens (default: when the context is full)"};
+constexpr Option temperature_option = {"--temperature", "X",
+                                       "0: always the likeliest token (default: the model's own)"};
+constexpr Option seed_option = {"--seed", "N",
+                                "the seed of sampled answers (default: derived from the question)"};
+
 constexpr Option ask_options[] = {
     {"--system", "TEXT", "instructions that come before the question"},
-    {"--max-tokens", "N", "end the answer after N tokens (default: when the context is full)"},
-    {"--temperature", "X", "0: always the likeliest token (default: the model's own)"},
-    {"--seed", "N", "the seed of sampled answers (default: derived from the question)"},
+    max_tokens_option,
+    temperature_option,
+    seed_option,
     {"--think", nullptr, "let the model think first; thoughts go to standard error"},
     {"--tools", "FILE", "functions the model may call: a JSON array; calls are printed as JSON lines"},
+    json_option,
+};
+constexpr Option complete_options[] = {
+    max_tokens_option, temperature_option, seed_option, {"--stop", "TEXT", "end the answer before TEXT"},
+    json_option,
+};
+constexpr Option tokenize_options[] = {
+    {"--chat", nullptr, "of the whole prompt that ask makes of the text"},
+    {"--count", nullptr, "only their number"},
+    json_option,
+};
+constexpr Option status_options[] = {
+    {"--watch", nullptr, "until interrupted, again whenever it changes; with --json a line a change"},
     json_option,
 };
 constexpr Option json_only[] = {json_option};
@@ -21,8 +41,14 @@ constexpr Command table[] = {
     {"ask", "QUESTION...", "Ask one question",
      "Standard input, when it is not a terminal, comes before the question as its context.\n", ask_options,
      ask},
-    {"status", "", "Show what the daemon is doing", "", json_only, status},
+    {"complete", "TEXT...", "Continue a text as it is, without the model's chat format",
+     "Without TEXT it is standard input.\n", complete_options, complete},
+    {"tokenize", "TEXT...", "Show the token ids of a text", "Without TEXT it is standard input.\n",
+     tokenize_options, tokenize},
+    {"status", "", "Show what the daemon is doing", "", status_options, status},
     {"models", "", "Show what the daemon serves", "", json_only, models},
+    {"cancel", "ID", "End a request that status shows", "", json_only, cancel},
+    {"completion", "bash|zsh|fish", "Print the completions of a shell", "", {}, completion},
 };
 
 }  // namespace

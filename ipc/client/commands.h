@@ -4,12 +4,20 @@
 #include <span>
 
 #include "ipc/client/command_line.h"
+#include "ipc/ipc.h"
 
 namespace lockstep::ipc::client {
 
 int ask(const Arguments&);
+int complete(const Arguments&);
+int tokenize(const Arguments&);
 int status(const Arguments&);
 int models(const Arguments&);
+int cancel(const Arguments&);
+int completion(const Arguments&);
+
+// The sampling options that several commands have.
+Sampling sampling_of(const Arguments&);
 
 std::span<const Command> commands();
 

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ipc/client/terminal.h"
+
 namespace lockstep::ipc::client {
 
 namespace {
@@ -33,6 +35,12 @@ std::string permission_advice(const std::string& path) {
          " $USER, then log in again";
 }
 
+std::string start_command(const std::string& path) {
+  const std::string runtime = environment("XDG_RUNTIME_DIR");
+  const bool own = !runtime.empty() && path.starts_with(runtime + "/");
+  return own ? "systemctl --user start lockstepd" : "systemctl start lockstepd";
+}
+
 }  // namespace
 
 std::string socket_path(const Arguments& arguments) {
@@ -49,9 +57,8 @@ Failure failure_of(const ConnectionError& error, const std::string& path) {
   switch (error.number) {
     case ENOENT:
     case ECONNREFUSED:
-      return {exit_unreachable,
-              "no daemon listens on " + path +
-                  ": start it (systemctl start lockstepd), or name another socket with --socket"};
+      return {exit_unreachable, "no daemon listens on " + path + ": start it (" + start_command(path) +
+                                    "), or name another socket with --socket"};
     case EACCES:
     case EPERM: return {exit_unreachable, "no permission to use " + path + ": " + permission_advice(path)};
     case 0: return {exit_unreachable, std::string(error.what()) + ": journalctl -u lockstepd says why"};
@@ -86,14 +93,17 @@ Connection connect(const std::string& path) {
   }
 }
 
-std::string answer_to(const Arguments& arguments, std::string_view method) {
+int query(const Arguments& arguments, std::string_view method, std::string_view parameters,
+          const std::function<std::string(const std::string&)>& show) {
   const std::string path = socket_path(arguments);
   Connection connection = connect(path);
   try {
-    connection.call(method, "{}", false);
-    Reply reply = connection.receive();
+    connection.call(method, parameters, false);
+    const Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
-    return reply.parameters;
+    const std::string text = arguments.given("--json") ? reply.parameters + "\n" : show(reply.parameters);
+    write_answer(::isatty(STDOUT_FILENO) == 1 ? harmless(text) : text);
+    return exit_ok;
   } catch (const ConnectionError& error) {
     throw failure_of(error, path);
   } catch (const ProtocolError& error) {

@@ -1,6 +1,7 @@
 // Where the daemon is, and what to tell the user when it cannot answer.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "ipc/client/command_line.h"
@@ -20,8 +21,10 @@ std::string socket_path(const Arguments&);
 // Throws Failure.
 Connection connect(const std::string& path);
 
-// One call and its one reply's parameters. Throws Failure.
-std::string answer_to(const Arguments&, std::string_view method);
+// One call whose one reply is printed: as `show` makes it of the reply's parameters, or as it came with
+// --json. Throws Failure.
+int query(const Arguments&, std::string_view method, std::string_view parameters,
+          const std::function<std::string(const std::string&)>& show);
 
 Failure failure_of(const Error&);
 Failure failure_of(const ConnectionError&, const std::string& path);

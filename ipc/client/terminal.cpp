@@ -1,6 +1,7 @@
 #include "ipc/client/terminal.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,9 +20,11 @@ constexpr std::string_view erase_line = "\r\033[K", dim = "\033[2m", plain = "\0
 
 // What the interrupt handler has to undo on standard error before the program ends.
 enum Untidy : std::sig_atomic_t { tidy, progress_line, dimmed, open_line };
-volatile std::sig_atomic_t untidy = tidy;
+volatile std::sig_atomic_t untidy = tidy, noticed = 0;
 
-void on_interrupt(int) {
+void notice_interrupt(int) { noticed = 1; }
+
+void end_by_interrupt(int) {
   const std::string_view repair = untidy == progress_line ? erase_line
                                   : untidy == dimmed      ? std::string_view("\033[0m\n")
                                   : untidy == open_line   ? std::string_view("\n")
@@ -42,6 +45,11 @@ void on_interrupt(int) {
 bool knows_escapes() {
   const char* term = std::getenv("TERM");
   return term && *term && std::strcmp(term, "dumb") != 0;
+}
+
+bool allows_colour() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return !(no_color && *no_color);
 }
 
 }  // namespace
@@ -86,17 +94,32 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
-Display::Display() {
-  const bool escapes = knows_escapes();
+bool is_screen() { return ::isatty(STDOUT_FILENO) == 1 && knows_escapes(); }
+
+bool is_coloured() { return is_screen() && allows_colour(); }
+
+ScreenSize screen_size() {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return {known && size.ws_col ? size.ws_col : 80, known && size.ws_row ? size.ws_row : 24};
+}
+
+Display::Display(OnInterrupt on_interrupt) {
   terminal_out_ = ::isatty(STDOUT_FILENO) == 1;
-  terminal_error_ = ::isatty(STDERR_FILENO) == 1 && escapes;
-  const char* no_color = std::getenv("NO_COLOR");
-  styled_ = terminal_error_ && !(no_color && *no_color);
+  terminal_error_ = ::isatty(STDERR_FILENO) == 1 && knows_escapes();
+  styled_ = terminal_error_ && allows_colour();
   untidy = tidy;
+  noticed = 0;
   struct sigaction action {};
   ::sigaction(SIGINT, nullptr, &action);
-  if (action.sa_handler != SIG_IGN) ::signal(SIGINT, on_interrupt);
+  if (action.sa_handler == SIG_IGN) return;
+  // Without SA_RESTART: what waits is woken.
+  action = {};
+  action.sa_handler = on_interrupt == OnInterrupt::notice ? notice_interrupt : end_by_interrupt;
+  ::sigaction(SIGINT, &action, nullptr);
 }
+
+bool Display::interrupted() const { return noticed != 0; }
 
 Display::~Display() {
   end_progress();

@@ -17,13 +17,24 @@ void tell(std::string_view text);
 // become U+FFFD; newline and tab stay.
 std::string harmless(std::string_view text);
 
+// Whether standard output is a terminal that knows escape sequences, and may be coloured (NO_COLOR).
+bool is_screen();
+bool is_coloured();
+
+// Columns of standard output's terminal, 80 when nobody knows; and its lines, else 24.
+struct ScreenSize {
+  int columns, lines;
+};
+ScreenSize screen_size();
+
 // What a question looks like while it is answered: the answer on standard output; progress, thoughts and
 // notices on standard error.
 class Display {
  public:
-  // From here on Ctrl-C leaves the terminal tidy and ends the program by SIGINT (unless the program was
-  // started with that ignored). One at a time.
-  Display();
+  // What Ctrl-C does while this lives (unless the program was started with SIGINT ignored): leave the
+  // terminal tidy and end the program by SIGINT, or only be noticed by interrupted(). One at a time.
+  enum class OnInterrupt { end_program, notice };
+  explicit Display(OnInterrupt on_interrupt = OnInterrupt::end_program);
   ~Display();
   Display(const Display&) = delete;
   Display& operator=(const Display&) = delete;
@@ -33,6 +44,7 @@ class Display {
   void answer(std::string_view text);
   void end_line();  // of the answer, unless it ended itself
   void notice(const std::string& text);
+  bool interrupted() const;
 
   // Ends the program when standard output's reader has gone.
   static void end_if_unread();

@@ -246,3 +246,24 @@ TEST_CASE("a reader that has gone ends the program quietly, even before there is
   CHECK(run.status == 128 + SIGPIPE);
   CHECK(run.err.empty());
 }
+
+TEST_CASE("complete continues the words, or standard input as it is") {
+  const auto text_of = [](std::vector<std::string> words, const std::string& input) {
+    std::string call;
+    FakeDaemon daemon([&](int client) {
+      call = FakeDaemon::read_message(client);
+      FakeDaemon::send_all(client, content(" more") + final_reply(final_of("stop")));
+    });
+    words.insert(words.begin(), {"complete", "--socket", daemon.path()});
+    const Run run = run_lockstep(words, {.input = input});
+    CHECK(run.out == " more\n");
+    CHECK(run.status == 0);
+    return std::get<Complete>(std::get<Call>(read_call(call, "")).what);
+  };
+  const Complete words = text_of({"Once", "upon", "--stop", "time", "--max-tokens", "4"}, "not this");
+  CHECK(words.prompt == "Once upon");
+  CHECK(words.stop == std::vector<std::string>{"time"});
+  CHECK(words.max_tokens == 4);
+  CHECK(text_of({}, "as it is \n\n").prompt == "as it is \n\n");
+  CHECK(run_lockstep({"complete"}).status == 2);
+}

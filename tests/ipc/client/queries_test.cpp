@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/catch.h"
 #include "tests/ipc/client/program.h"
 #include "tests/ipc/fake_daemon.h"
@@ -28,6 +30,8 @@ TEST_CASE("status is shown for people and for programs") {
   status.device = "cpu";
   status.uptime_seconds = 3725;
   status.active = 1;
+  status.lanes = 16;
+  status.queue = 64;
   status.served = 12;
   status.prompt_tokens = 345;
   status.memory = {{"weights", 31133416, 31133416}, {"KV pages", 2048, 0}};
@@ -36,7 +40,7 @@ TEST_CASE("status is shown for people and for programs") {
         "lockstepd 0.1.0, ready, up 1 h 2 min\n"
         "model     starter\n"
         "device    cpu\n"
-        "now       1 answering, 0 waiting\n"
+        "now       1 of 16 answering, 0 of 64 waiting\n"
         "since     12 served, 0 cancelled, 0 refused, 0 failed\n"
         "tokens    345 read, 0 written, 0 rounds\n"
         "memory    weights: 30 MiB of 30 MiB used\n"
@@ -44,6 +48,67 @@ TEST_CASE("status is shown for people and for programs") {
   const Run json = query(reply, {"status", "--json"});
   CHECK(json.out.substr(0, 36) == R"({"version":"0.1.0","state":"ready",")");
   CHECK(json.status == 0);
+}
+
+TEST_CASE("status lists the caller's requests") {
+  Status status;
+  status.requests = {{"chatcmpl-6977268e2ad1ef3d8ea70ffb", "Chat", "reading", {0, 77}, 1000000, 0, 61},
+                     {"b", "HTTP", "writing", {}, 5, 6, 1}};
+  const std::string out = query(status_reply(status, false), {"status"}).out;
+  CHECK(out.substr(out.find("\n\n")) ==
+        "\n\n"
+        "request                            user  state     prompt  reply       time\n"
+        "chatcmpl-6977268e2ad1ef3d8ea70ffb  root  reading  1000000      0  1 min 1 s\n"
+        "b                                  TCP   writing        5      6        1 s\n");
+}
+
+TEST_CASE("status --watch tells every change, until the daemon stops") {
+  Status first, second;
+  first.state = "ready";
+  second.state = "stopping";
+  const std::string replies = status_reply(first, true) + status_reply(second, false);
+  const Run text = query(replies, {"status", "--watch"});
+  CHECK(text.out.find("ready, up") < text.out.find("stopping, up"));
+  CHECK(text.out.find('\033') == std::string::npos);
+  CHECK(text.status == 0);
+  const Run json = query(replies, {"status", "--watch", "--json"});
+  CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 2);
+  CHECK(json.out.find("\"state\":\"stopping\"") != std::string::npos);
+}
+
+TEST_CASE("status --watch draws over itself on a terminal, and ends tidily by Ctrl-C") {
+  Status status;
+  status.state = "ready";
+  status.version = "0.1.0";
+  FakeDaemon daemon([&](int client) {
+    FakeDaemon::read_message(client);
+    FakeDaemon::send_all(client, status_reply(status, true));
+    status.state = "stopping";
+    FakeDaemon::send_all(client, status_reply(status, true));
+    FakeDaemon::read_message(client);
+  });
+  const Run run = run_lockstep({"status", "--watch", "--socket", daemon.path()},
+                               {.environment = {"TERM=xterm"}, .terminal = true, .interrupt_at = "stopping"});
+  CHECK(run.out.find("\r\033[4A") != std::string::npos);
+  CHECK(run.status == 130);
+}
+
+TEST_CASE("tokenize shows ids, their number, or the daemon's reply") {
+  const std::string reply = tokens_reply({7, 0, 31});
+  CHECK(query(reply, {"tokenize", "a", "b"}).out == "7 0 31\n");
+  CHECK(query(reply, {"tokenize", "--count", "a"}).out == "3\n");
+  CHECK(query(reply, {"tokenize", "--json", "a"}).out == "{\"tokens\":[7,0,31]}\n");
+}
+
+TEST_CASE("cancel says nothing when it is done, and what to do when there is nothing") {
+  const Run done = query(empty_reply(), {"cancel", "x"});
+  CHECK(done.out.empty());
+  CHECK(done.status == 0);
+  CHECK(query(empty_reply(), {"cancel", "x", "--json"}).out == "{}\n");
+  const Run none = query(error_reply({Error::Kind::no_such_request, "", "x"}), {"cancel", "x"});
+  CHECK(none.status == 1);
+  CHECK(none.err == "lockstep: no request x of yours is in work (lockstep status lists them)\n");
+  CHECK(run_lockstep({"cancel"}).status == 2);
 }
 
 TEST_CASE("models are shown for people and for programs") {

@@ -1,0 +1,25 @@
+// Numbers as people read them, and tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::ipc::client {
+
+std::string bytes_text(uint64_t bytes);               // "30 MiB"
+std::string duration_text(double seconds);            // "1 h 2 min"
+std::string count(uint64_t value, const char* what);  // "3 lanes"
+
+// Cells in columns two blanks apart. Columns of numbers stand at their right.
+struct Column {
+  std::string title;
+  bool number = false;
+};
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+
+// At most `width` characters of each line (of UTF-8 text, a character a column).
+std::string cut_lines(std::string_view text, int width);
+
+}  // namespace lockstep::ipc::client
