@@ -36,7 +36,8 @@ App::App(Configuration configuration, OpenEngine open_engine)
     : configuration_(std::move(configuration)),
       open_engine_(std::move(open_engine)),
       work_(asio::make_work_guard(io_)),
-      signals_(io_, SIGTERM, SIGINT),
+      signals_(io_, SIGTERM, SIGINT, SIGHUP),
+      guard_(configuration_),
       service_(io_.get_executor(), configuration_),
       server_(io_.get_executor(), service_.accounts()) {}
 
@@ -65,6 +66,12 @@ void App::open_listeners() {
     sockets.push_back(listen_on_unix(Kind::varlink, configuration_.socket_dir / "org.lockstep.Inference"));
     if (configuration_.listen != "none") sockets.push_back(listen_on_tcp(configuration_.listen));
   }
+  for (ListeningSocket& socket : sockets)
+    if (socket.reachable_from_elsewhere() && !guard_.asks_for_keys())
+      throw StartFailure(ExitStatus::configuration,
+                         "listening on " + socket.name() +
+                             ", which other machines can reach, needs API keys; set api_keys, or listen on "
+                             "127.0.0.1 or [::1]");
   for (ListeningSocket& socket : sockets) serve(std::move(socket));
 }
 
@@ -79,11 +86,12 @@ void App::serve(ListeningSocket listening) {
       asio::co_spawn(io_, LocalConnection::run(std::move(connection)), asio::detached);
     });
   } else {
-    server_.serve(
-        listening_.back(), http::too_many_connections(), [this, tcp = kind == Kind::tcp](Socket socket) {
-          auto connection = std::make_shared<http::Connection>(server_, service_, std::move(socket), tcp);
-          asio::co_spawn(io_, http::Connection::run(std::move(connection)), asio::detached);
-        });
+    server_.serve(listening_.back(), http::too_many_connections(),
+                  [this, tcp = kind == Kind::tcp](Socket socket) {
+                    auto connection = std::make_shared<http::Connection>(
+                        server_, service_, tcp ? &guard_ : nullptr, std::move(socket));
+                    asio::co_spawn(io_, http::Connection::run(std::move(connection)), asio::detached);
+                  });
   }
 }
 
@@ -148,8 +156,12 @@ void App::fault(const std::string& text) {
 asio::awaitable<void> App::watch_signals() {
   for (;;) {
     boost::system::error_code cancelled;
-    co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    const int signal = co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (cancelled) co_return;
+    if (signal == SIGHUP) {
+      guard_.reload();
+      continue;
+    }
     // While loading nothing runs that could be finished, and the loading cannot be interrupted.
     if (stopping_ || !service_.has_engine()) quit_now();
     begin_stop();

@@ -17,6 +17,7 @@
 
 #include "daemon/configuration.h"
 #include "daemon/exit_status.h"
+#include "daemon/http/guard.h"
 #include "daemon/listeners.h"
 #include "daemon/server.h"
 #include "daemon/service.h"
@@ -35,7 +36,8 @@ class App {
   App(Configuration configuration, OpenEngine open_engine);
   ~App();
 
-  // Opens the listeners, then the engine. Throws StartFailure; whatever was created is removed again.
+  // Reads the API keys, opens the listeners, then the engine. Throws StartFailure; whatever was created is
+  // removed again.
   ExitStatus run();
 
  private:
@@ -56,6 +58,7 @@ class App {
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::signal_set signals_;
+  http::Guard guard_;
   std::optional<SocketDirectory> directory_;
   std::vector<ListeningSocket> listening_;
   Service service_;

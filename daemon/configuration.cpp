@@ -45,6 +45,12 @@ GivenValue given_value(const toml::node& node) {
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_string()) return value->get();
+  if (const toml::array* items = node.as_array()) {
+    std::vector<std::string> texts;
+    for (const toml::node& item : *items)
+      if (const auto* text = item.as_string()) texts.push_back(text->get());
+    if (texts.size() == items->size()) return texts;
+  }
   return std::monostate();
 }
 

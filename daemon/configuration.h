@@ -8,6 +8,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/exit_status.h"
 #include "daemon/log.h"
@@ -17,10 +18,15 @@ namespace lockstep::daemon {
 
 struct Configuration {
   engine::Options engine;
-  std::string listen;                // ADDRESS:PORT of loopback, or "none"
+  std::string listen;                // ADDRESS:PORT, or "none"
   std::filesystem::path socket_dir;  // of http.sock and org.lockstep.Inference
   LogLevel log_level = LogLevel::info;
   std::chrono::seconds drain{20};  // time that running requests get at a stop
+  std::chrono::seconds ping{15};   // a comment in a stream that has been silent for so long; 0: never
+
+  // Who may use TCP (daemon/http/guard.h).
+  std::filesystem::path api_keys;  // file; empty: systemd's credential, if there is one
+  std::vector<std::string> allowed_hosts, allowed_origins;  // beyond this machine's own
 
   // Sampling where a request does not say; what is missing here too is the model's own.
   struct Defaults {

@@ -19,11 +19,12 @@ std::string quoted(const std::string& text) { return json::write(json::Value(tex
 
 std::string shown(const Given& given) {
   struct Show {
-    std::string operator()(std::monostate) const { return "a table, array or date"; }
+    std::string operator()(std::monostate) const { return "a table, date or array of other things"; }
     std::string operator()(bool truth) const { return truth ? "true" : "false"; }
     std::string operator()(int64_t number) const { return std::to_string(number); }
     std::string operator()(double number) const { return json::write(json::Value(number)); }
     std::string operator()(const std::string& text) const { return quoted(text); }
+    std::string operator()(const std::vector<std::string>&) const { return "an array of strings"; }
   };
   return std::visit(Show{}, given);
 }
@@ -59,6 +60,33 @@ std::filesystem::path path(const Given& given) {
   if (!value.is_absolute()) refuse("an absolute path", given);
   value = value.lexically_normal();
   return value.has_filename() ? value : value.parent_path();
+}
+
+// An array of strings that `good` likes.
+std::vector<std::string> texts(const Given& given, const char* wanted, bool (*good)(const std::string&)) {
+  const auto* values = std::get_if<std::vector<std::string>>(&given);
+  if (!values) refuse(wanted, given);
+  for (const std::string& value : *values)
+    if (!good(value)) refuse(wanted, value);
+  return *values;
+}
+
+std::string show_texts(const std::vector<std::string>& values) {
+  json::Array items;
+  for (const std::string& value : values) items.emplace_back(value);
+  return values.empty() ? "" : json::write(json::Value(std::move(items)));
+}
+
+bool is_host(const std::string& text) {
+  return !text.empty() &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") == std::string::npos;
+}
+
+// "https://chat.example:3000": as browsers write it.
+bool is_origin(const std::string& text) {
+  const std::size_t scheme = text.find("://");
+  return scheme != std::string::npos && scheme > 0 && scheme + 3 < text.size() &&
+         text.find_first_of("/ *", scheme + 3) == std::string::npos;
 }
 
 // "12 GiB", "900MiB", a number of bytes, or "auto" (0).
@@ -134,7 +162,8 @@ constexpr ConfigurationKey keys[] = {
     {"chunk", "integer from 1 to 4096", "512", "prompt tokens read in one round",
      [](Configuration& c, const Given& v) { c.engine.chunk = integer(v, 1, 4096); },
      [](const Configuration& c) { return std::to_string(c.engine.chunk); }},
-    {"listen", "address:port, or none", "127.0.0.1:8420", "loopback TCP address of HTTP",
+    {"listen", "address:port, or none", "127.0.0.1:8420",
+     "TCP address of HTTP; any but a loopback address needs api_keys",
      [](Configuration& c, const Given& v) { c.listen = text(v, "ADDRESS:PORT or \"none\""); },
      [](const Configuration& c) { return quoted(c.listen); }},
     {"socket_dir", "absolute path", "/run/lockstep",
@@ -149,6 +178,25 @@ constexpr ConfigurationKey keys[] = {
      "time that running requests get when the daemon is stopped",
      [](Configuration& c, const Given& v) { c.drain = std::chrono::seconds(integer(v, 0, 3600)); },
      [](const Configuration& c) { return std::to_string(c.drain.count()); }},
+    {"api_keys", "absolute path", "none", "file with the hashes of the keys that clients on TCP must show",
+     [](Configuration& c, const Given& v) { c.api_keys = path(v); },
+     [](const Configuration& c) { return c.api_keys.empty() ? "" : quoted(c.api_keys); }},
+    {"allowed_hosts", "array of names", "none",
+     "names in Host that are served besides addresses and localhost",
+     [](Configuration& c, const Given& v) {
+       c.allowed_hosts = texts(v, "an array of host names in small letters, without a port", is_host);
+     },
+     [](const Configuration& c) { return show_texts(c.allowed_hosts); }},
+    {"allowed_origins", "array of origins", "none",
+     "web pages that may use this server besides this machine's",
+     [](Configuration& c, const Given& v) {
+       c.allowed_origins = texts(v, "an array of origins such as \"https://chat.example\"", is_origin);
+     },
+     [](const Configuration& c) { return show_texts(c.allowed_origins); }},
+    {"ping_seconds", "integer from 0 to 3600", "15",
+     "silence after which a stream gets a comment, so that nobody takes it for dead; 0: never",
+     [](Configuration& c, const Given& v) { c.ping = std::chrono::seconds(integer(v, 0, 3600)); },
+     [](const Configuration& c) { return std::to_string(c.ping.count()); }},
     {"sampling.temperature", "number from 0 to 2", "the model's", "for requests that do not say",
      [](Configuration& c, const Given& v) { c.sampling.temperature = number(v, 0, 2); },
      [](const Configuration& c) { return show_optional(c.sampling.temperature); }},

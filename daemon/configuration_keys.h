@@ -7,13 +7,14 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "daemon/configuration.h"
 
 namespace lockstep::daemon {
 
 // A value as a file or the command line gives it. monostate: of a kind that no key takes.
-using GivenValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
+using GivenValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<std::string>>;
 
 // The value does not fit the key; what() goes on after the key's name.
 struct BadValue : std::runtime_error {

@@ -109,14 +109,15 @@ void Exchange::job_over() {
   job_.reset();
 }
 
-asio::awaitable<std::vector<Event>> Exchange::next() {
+asio::awaitable<std::vector<Event>> Exchange::next(std::chrono::milliseconds most) {
+  const auto deadline = steady_clock::now() + most;
   for (;;) {
     if (too_slow_) throw PeerGone("the client reads too slowly");
     if (failure_) throw *failure_;
     if (steady_clock::now() - last_look_ >= limits::peer_check) co_await look_after_peer();
     std::vector<Event> events = bridge_->take();
     if (!events.empty()) settle(events);
-    if (!events.empty()) co_return events;
+    if (!events.empty() || steady_clock::now() >= deadline) co_return events;
     if (!failure_) co_await bridge_->wait(limits::peer_check);
   }
 }

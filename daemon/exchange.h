@@ -30,8 +30,9 @@ class Exchange {
   // ApiError, PeerGone.
   boost::asio::awaitable<void> start(std::function<openai::ChatRequest()> read);
 
-  // Waits for the next events: deltas, at last a Reply. Throws PeerGone, and ApiError if the job fails.
-  boost::asio::awaitable<std::vector<Event>> next();
+  // Waits for the next events: deltas, at last a Reply; none if the time is over. Throws PeerGone, and
+  // ApiError if the job fails.
+  boost::asio::awaitable<std::vector<Event>> next(std::chrono::milliseconds most = std::chrono::hours(24));
 
   const openai::ChatRequest& request() const { return request_; }
   openai::ReplyHead head() const;

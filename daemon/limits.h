@@ -57,6 +57,9 @@ inline constexpr std::size_t biases = 1024;  // tokens in logit_bias
 inline constexpr std::size_t error_bytes = 2048;     // an error's message; it may repeat what the client sent
 inline constexpr std::size_t log_line_bytes = 8192;  // one line of the log
 
+// Keys
+inline constexpr std::size_t key_label_bytes = 64;
+
 // Configuration
 inline constexpr std::size_t configuration_bytes = 1u << 20;  // one file
 

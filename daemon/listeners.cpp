@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 std::string reason(int error) { return std::string(" (") + std::strerror(error) + ")"; }
 
-struct LoopbackAddress {
+struct Address {
   sockaddr_storage storage{};
   socklen_t size = 0;
 };
@@ -41,31 +41,27 @@ uint16_t parse_port(std::string_view text, const std::string& whole) {
   return port;
 }
 
-LoopbackAddress parse_loopback(const std::string& text) {
+Address parse_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const uint16_t port =
       parse_port(colon == std::string::npos ? "" : std::string_view(text).substr(colon + 1), text);
   std::string host = text.substr(0, colon);
-  LoopbackAddress address;
+  Address address;
   auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
   auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage);
   if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
     v4.sin_port = htons(port);
     address.size = sizeof v4;
-    if (ntohl(v4.sin_addr.s_addr) >> 24 == 127) return address;
   } else if (host.size() > 2 && host.front() == '[' && host.back() == ']' &&
              inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6.sin6_addr) == 1) {
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(port);
     address.size = sizeof v6;
-    if (IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr)) return address;
   } else {
     parse_port("", text);
   }
-  refuse("listen = \"" + text +
-         "\" is not a loopback address; HTTP here has no authentication, so it is served on "
-         "127.0.0.1 or [::1] only");
+  return address;
 }
 
 std::string local_name(int descriptor) {
@@ -130,6 +126,16 @@ ListeningSocket::~ListeningSocket() {
   if (ours) unlink(path_.c_str());
 }
 
+bool ListeningSocket::reachable_from_elsewhere() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 != 127;
+  if (address.ss_family != AF_INET6) return false;
+  return !IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
 int ListeningSocket::release_descriptor() { return std::exchange(descriptor_, -1); }
 
 void ListeningSocket::remove_with(fs::path path) {
@@ -141,7 +147,7 @@ void ListeningSocket::remove_with(fs::path path) {
 }
 
 ListeningSocket listen_on_tcp(const std::string& text) {
-  const LoopbackAddress address = parse_loopback(text);
+  const Address address = parse_address(text);
   const int descriptor = new_socket(address.storage.ss_family);
   ListeningSocket owner(ListeningSocket::Kind::tcp, descriptor, text);
   const int on = 1;

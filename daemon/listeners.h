@@ -1,5 +1,5 @@
-// Listening sockets: loopback TCP and Unix sockets opened here, or handed over by systemd (sd_listen_fds(3),
-// named "tcp", "http" and "varlink"). Failures are StartFailure (address) with the kernel's words.
+// Listening sockets: TCP and Unix sockets opened here, or handed over by systemd (sd_listen_fds(3), named
+// "tcp", "http" and "varlink"). Failures are StartFailure (address) with the kernel's words.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +22,7 @@ class ListeningSocket {
 
   Kind kind() const { return kind_; }
   const std::string& name() const { return name_; }  // for the log: "127.0.0.1:8420", a path
+  bool reachable_from_elsewhere() const;             // TCP on an address that is no loopback address
   int release_descriptor();
   void remove_with(std::filesystem::path path);  // the file just bound
 
@@ -34,7 +35,7 @@ class ListeningSocket {
   ino_t inode_ = 0;
 };
 
-// ADDRESS:PORT with a loopback address; port 0 lets the kernel choose.
+// ADDRESS:PORT; port 0 lets the kernel choose.
 ListeningSocket listen_on_tcp(const std::string& address);
 
 // Mode 0660. A socket file that nobody listens on is replaced; anything else in its place is left alone.

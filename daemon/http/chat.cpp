@@ -8,11 +8,10 @@ namespace {
 namespace asio = boost::asio;
 
 // A header for what the reply is not held to.
-Headers warnings(const Exchange& exchange) {
+void add_warning(const Exchange& exchange, Headers& headers) {
   std::string words;
   for (const std::string& word : exchange.unenforced()) words += (words.empty() ? "" : ", ") + word;
-  if (words.empty()) return {};
-  return {{"Lockstep-Warning", "schema keywords not enforced: " + words}};
+  if (!words.empty()) headers.emplace_back("Lockstep-Warning", "schema keywords not enforced: " + words);
 }
 
 asio::awaitable<ChatOutcome> send_whole(Exchange& exchange) {
@@ -21,11 +20,8 @@ asio::awaitable<ChatOutcome> send_whole(Exchange& exchange) {
     std::vector<Event> events = co_await exchange.next();
     for (Event& event : events) {
       if (auto* delta = std::get_if<engine::Delta>(&event)) whole.add(std::move(*delta));
-      if (const auto* reply = std::get_if<engine::Reply>(&event)) {
-        ChatOutcome outcome{json_response(200, whole.finish(*reply)), notes_on(*reply)};
-        outcome.response->headers = warnings(exchange);
-        co_return outcome;
-      }
+      if (const auto* reply = std::get_if<engine::Reply>(&event))
+        co_return ChatOutcome{json_response(200, whole.finish(*reply)), notes_on(*reply)};
     }
   }
 }
@@ -34,9 +30,11 @@ asio::awaitable<ChatOutcome> send_whole(Exchange& exchange) {
 // the request, so that what fails before is a plain error.
 class Stream {
  public:
-  Stream(Exchange& exchange, ReplyChannel& channel)
+  // `ping`: a silence of that length gets a comment; 0: none does.
+  Stream(Exchange& exchange, ReplyChannel& channel, std::chrono::seconds ping)
       : exchange_(exchange),
         channel_(channel),
+        ping_(ping.count() > 0 ? ping : std::chrono::hours(24)),
         reply_(exchange.head(), exchange.request().include_usage),
         chunked_(channel.framing().version != 10) {
     if (!chunked_) channel.framing().keep_alive = false;
@@ -47,9 +45,10 @@ class Stream {
   asio::awaitable<std::string> send_all() {
     std::string notes;
     while (notes.empty()) {
-      std::vector<Event> events = co_await exchange_.next();
-      std::string out = begun_ ? std::string() : begin();
+      std::vector<Event> events = co_await exchange_.next(ping_);
+      std::string out = begun_ || events.empty() ? std::string() : begin();
       for (Event& event : events) {
+        if (const auto* progress = std::get_if<Progress>(&event)) progress_ = *progress;
         if (auto* delta = std::get_if<engine::Delta>(&event)) frame(reply_.piece(std::move(*delta)), out);
         if (const auto* reply = std::get_if<engine::Reply>(&event)) {
           for (const json::Value& chunk : reply_.closing(*reply)) frame(chunk, out);
@@ -57,7 +56,13 @@ class Stream {
           notes = notes_on(*reply);
         }
       }
-      if (!out.empty()) co_await channel_.write(std::move(out));
+      if (begun_ && out.empty() && std::chrono::steady_clock::now() - spoken_ >= ping_)
+        add(": " + std::to_string(progress_.read) + " of " + std::to_string(progress_.total) +
+                " prompt tokens are read\n\n",
+            out);
+      if (out.empty()) continue;
+      spoken_ = std::chrono::steady_clock::now();
+      co_await channel_.write(std::move(out));
     }
     co_return notes;
   }
@@ -74,7 +79,7 @@ class Stream {
   std::string begin() {
     begun_ = true;
     channel_.stream_begun();
-    std::string out = stream_header(channel_.framing(), warnings(exchange_));
+    std::string out = stream_header(channel_.framing());
     frame(reply_.opening(), out);
     return out;
   }
@@ -87,13 +92,17 @@ class Stream {
 
   Exchange& exchange_;
   ReplyChannel& channel_;
+  const std::chrono::milliseconds ping_;
   openai::StreamedReply reply_;
   const bool chunked_;
   bool begun_ = false;
+  Progress progress_{};
+  std::chrono::steady_clock::time_point spoken_;  // when something was sent last
 };
 
-asio::awaitable<ChatOutcome> send_stream(Exchange& exchange, ReplyChannel& channel) {
-  Stream stream(exchange, channel);
+asio::awaitable<ChatOutcome> send_stream(Exchange& exchange, ReplyChannel& channel,
+                                         std::chrono::seconds ping) {
+  Stream stream(exchange, channel, ping);
   std::optional<openai::ApiError> failure;
   ChatOutcome outcome;
   try {
@@ -118,7 +127,9 @@ asio::awaitable<ChatOutcome> serve_chat(Service& service, Peer& peer, ReplyChann
     return openai::parse_chat_request(text, service.default_sampling());
   };
   co_await exchange.start(std::move(read));
-  if (exchange.request().stream) co_return co_await send_stream(exchange, channel);
+  add_warning(exchange, channel.framing().headers);
+  if (exchange.request().stream)
+    co_return co_await send_stream(exchange, channel, service.configuration().ping);
   co_return co_await send_whole(exchange);
 }
 

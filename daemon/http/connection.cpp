@@ -45,14 +45,14 @@ std::optional<openai::ApiError> refusal_of(const error_code& failed) {
 
 }  // namespace
 
-Connection::Connection(Server& server, Service& service, Socket socket, bool tcp)
+Connection::Connection(Server& server, Service& service, const Guard* guard, Socket socket)
     : ServedConnection(server, socket),
       service_(service),
       stream_(std::move(socket)),
-      tcp_(tcp),
+      guard_(guard),
       peer_(describe_peer(stream_.socket().native_handle())) {
   const int on = 1;
-  if (tcp) setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (guard) setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 Connection::~Connection() = default;
@@ -112,6 +112,7 @@ asio::awaitable<bool> Connection::wait_for_request() {
 asio::awaitable<bool> Connection::read_header() {
   begun_ = std::chrono::steady_clock::now();
   notes_.clear();
+  label_.clear();
   streaming_ = false;
   framing_ = {};
   parser_.emplace();
@@ -160,8 +161,8 @@ asio::awaitable<void> Connection::serve_request() {
 
 asio::awaitable<std::optional<Response>> Connection::answer() {
   const auto& request = parser_->get();
-  if (tcp_) refuse_web_pages(request[beast::http::field::host], request[beast::http::field::origin]);
   const std::string path(path_of(request.target()));
+  if (guard_ && admit(path)) co_return json_response(200, json::Object{});
   if (!is_chat(request.method_string(), path)) co_return answer_get(service_, path);
   const auto length = parser_->content_length();
   Ticket ticket = service_.admit(account(), length ? *length : limits::body_bytes);
@@ -171,6 +172,29 @@ asio::awaitable<std::optional<Response>> Connection::answer() {
       co_await serve_chat(service_, *this, *this, std::move(ticket), std::move(parser_->get().body()));
   notes_ = std::move(outcome.notes);
   co_return std::move(outcome.response);
+}
+
+// Throws ApiError. True: the request was a browser's question, whether a page may ask.
+bool Connection::admit(std::string_view path) {
+  const auto& request = parser_->get();
+  using beast::http::field;
+  const Credentials credentials{path, request[field::host], request[field::origin],
+                                request[field::authorization], request["X-Api-Key"]};
+  const std::string_view method = request[field::access_control_request_method];
+  const bool preflight = request.method() == beast::http::verb::options && !method.empty();
+  Admission admission = preflight ? guard_->admit_preflight(credentials) : guard_->admit(credentials);
+  label_ = std::move(admission.label);
+  Headers& headers = framing_.headers;
+  if (!admission.origin.empty()) {
+    headers.emplace_back("Access-Control-Allow-Origin", admission.origin);
+    headers.emplace_back("Vary", "Origin");
+  }
+  if (!preflight) return false;
+  headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  headers.emplace_back("Access-Control-Allow-Headers",
+                       std::string(request[field::access_control_request_headers]));
+  headers.emplace_back("Access-Control-Max-Age", "600");
+  return true;
 }
 
 asio::awaitable<void> Connection::read_body() {
@@ -237,7 +261,7 @@ PeerState Connection::look() { return look_at_socket(stream_.socket().native_han
 // A Unix socket's kernel tells the two cases apart by itself. Over TCP an interim response, or within a
 // stream a comment, is what every client skips.
 asio::awaitable<void> Connection::probe() {
-  if (!tcp_ || framing_.version == 10) co_return;
+  if (!guard_ || framing_.version == 10) co_return;
   if (streaming_) {
     co_await write(chunk(": waiting\n\n"));
   } else {
@@ -258,6 +282,7 @@ void Connection::log_request(int status) const {
   const auto& request = parser_->get();
   std::string line(request.method_string());
   line += " " + std::string(request.target().substr(0, 200)) + numbers + peer_;
+  if (!label_.empty()) line += " key=" + label_;
   if (!notes_.empty()) line += " " + notes_;
   log_info(line);
 }

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "daemon/http/chat.h"
+#include "daemon/http/guard.h"
 #include "daemon/http/response.h"
 #include "daemon/server.h"
 #include "daemon/service.h"
@@ -24,7 +25,8 @@ namespace lockstep::daemon::http {
 
 class Connection : public ServedConnection, public ReplyChannel {
  public:
-  Connection(Server& server, Service& service, Socket socket, bool tcp);
+  // `guard`: who may ask; none: everybody, on a Unix socket.
+  Connection(Server& server, Service& service, const Guard* guard, Socket socket);
   ~Connection() override;
 
   static boost::asio::awaitable<void> run(std::shared_ptr<Connection> self);
@@ -52,11 +54,12 @@ class Connection : public ServedConnection, public ReplyChannel {
   awaitable<void> linger();
   bool body_can_be_drained();
   bool expects_continue() const;
+  bool admit(std::string_view path);
   void log_request(int status) const;
 
   Service& service_;
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
-  const bool tcp_;
+  const Guard* const guard_;
   const std::string peer_;
   boost::beast::flat_buffer buffer_;
 
@@ -66,6 +69,7 @@ class Connection : public ServedConnection, public ReplyChannel {
   std::string broken_;      // why hang_up() was called
   bool finishing_ = false;  // no further request
   bool streaming_ = false;  // the header of a stream is out
+  std::string label_;       // of the key that the request showed
   std::string notes_;       // on the request, for its log line
 };
 

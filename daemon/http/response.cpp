@@ -29,6 +29,7 @@ Response json_response(int status, const json::Value& body) { return {status, js
 
 Response error_response(const openai::ApiError& error) {
   Response response = json_response(error.status, openai::to_json(error));
+  if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.retry_after > 0) response.headers.emplace_back("Retry-After", std::to_string(error.retry_after));
   return response;
 }
@@ -36,16 +37,16 @@ Response error_response(const openai::ApiError& error) {
 std::string to_bytes(const Response& response, const Framing& framing) {
   std::string out = status_line(response.status, framing);
   out += "Content-Type: application/json\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
-  out += lines(response.headers) + connection_line(framing) + "\r\n";
+  out += lines(response.headers) + lines(framing.headers) + connection_line(framing) + "\r\n";
   if (!framing.head) out += response.body;
   return out;
 }
 
-std::string stream_header(const Framing& framing, const Headers& headers) {
+std::string stream_header(const Framing& framing) {
   std::string out = status_line(200, framing);
   out += "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n";
   if (framing.version != 10) out += "Transfer-Encoding: chunked\r\n";
-  return out + lines(headers) + connection_line(framing) + "\r\n";
+  return out + lines(framing.headers) + connection_line(framing) + "\r\n";
 }
 
 std::string chunk(std::string_view data) {

@@ -22,17 +22,18 @@ struct Response {
 Response json_response(int status, const json::Value& body);
 Response error_response(const openai::ApiError& error);
 
-// How a response is to be framed for its request.
+// How every response to a request is to be framed.
 struct Framing {
   int version = 11;  // 10 or 11
   bool keep_alive = true;
   bool head = false;  // a HEAD request: no body follows
+  Headers headers;    // besides the response's own
 };
 
 std::string to_bytes(const Response& response, const Framing& framing);
 
 // The header of an SSE stream: chunked for HTTP/1.1, up to the connection's end for 1.0.
-std::string stream_header(const Framing& framing, const Headers& headers);
+std::string stream_header(const Framing& framing);
 std::string chunk(std::string_view data);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 

@@ -142,9 +142,7 @@ TEST_CASE("F84 addresses that cannot be had: the reason, the remedy, nothing cha
                Catch::Contains("Address already in use") && Catch::Contains("listen"));
     CHECK(!std::filesystem::exists(directory.path / "run"));
   }
-  SECTION("not loopback, or no address at all") {
-    configuration.listen = "0.0.0.0:8420";
-    CHECK_THAT(address_failure(configuration), Catch::Contains("is not a loopback address"));
+  SECTION("no address at all") {
     for (const char* listen :
          {"8420", "localhost", "127.0.0.1:", "127.0.0.1:99999", "::1:80", "127.0.0.1:8x", ":8420"}) {
       configuration.listen = listen;

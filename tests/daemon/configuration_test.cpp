@@ -58,6 +58,10 @@ listen = "none"
 socket_dir = "/tmp/x"
 log_level = "debug"
 drain_seconds = 5
+api_keys = "/etc/keys"
+allowed_hosts = ["box.lan", "b"]
+allowed_origins = [ "https://a.example:3000" ]
+ping_seconds = 0
 [sampling]
 temperature = 0
 top_p = 0.5
@@ -81,6 +85,10 @@ listen = "none"
 socket_dir = "/tmp/x"
 log_level = "debug"
 drain_seconds = 5
+api_keys = "/etc/keys"
+allowed_hosts = ["box.lan","b"]
+allowed_origins = ["https://a.example:3000"]
+ping_seconds = 0
 sampling.temperature = 0
 sampling.top_p = 0.5
 sampling.top_k = 3
@@ -120,7 +128,12 @@ TEST_CASE("mistakes name file, line, key and what would be right") {
   CHECK(files.failure("threads = 1.5\n") == ":1: 'threads' must be an integer from 0 to 1024, not 1.5");
   CHECK(files.failure("threads = true\n") == ":1: 'threads' must be an integer from 0 to 1024, not true");
   CHECK(files.failure("threads = []\n") ==
-        ":1: 'threads' must be an integer from 0 to 1024, not a table, array or date");
+        ":1: 'threads' must be an integer from 0 to 1024, not an array of strings");
+  CHECK(files.failure("allowed_hosts = \"a\"\n").find("'allowed_hosts' must be an array of host names") == 4);
+  CHECK(files.failure("allowed_hosts = [1]\n") != "accepted");
+  CHECK(files.failure("allowed_hosts = [\"a:80\"]\n").ends_with("without a port, not \"a:80\""));
+  CHECK(files.failure("allowed_origins = [\"*\"]\n").ends_with("not \"*\""));
+  CHECK(files.failure("api_keys = \"keys\"\n").ends_with("not \"keys\""));
   CHECK(files.failure("lanes = 0\n") == ":1: 'lanes' must be an integer from 1 to 256, not 0");
   CHECK(files.failure("sampling.temperature = nan\n") ==
         ":1: 'sampling.temperature' must be a number from 0 to 2, not null");

@@ -154,12 +154,23 @@ std::vector<std::string> HttpAnswer::events() const {
   while (begin < body.size()) {
     const std::size_t end = body.find("\n\n", begin);
     const std::string frame = body.substr(begin, end - begin);
+    if (end != std::string::npos && frame.starts_with(": ") && frame.find('\n') == std::string::npos) {
+      begin = end + 2;
+      continue;
+    }
     if (end == std::string::npos || !frame.starts_with("data: ") || frame.find('\n') != std::string::npos)
       throw std::runtime_error("no SSE frame: " + frame);
     out.push_back(frame.substr(6));
     begin = end + 2;
   }
   return out;
+}
+
+int HttpAnswer::comments() const {
+  int count = 0;
+  for (std::size_t at = body.find("\n\n: "); at != std::string::npos; at = body.find("\n\n: ", at + 1))
+    ++count;
+  return count;
 }
 
 std::string chat_request(const std::string& body, const std::string& more_headers) {

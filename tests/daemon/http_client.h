@@ -18,8 +18,9 @@ struct HttpAnswer {
   std::string body;                            // chunks joined
   std::vector<std::string> chunks;
   daemon::json::Value json() const { return daemon::json::parse(body); }
-  // Of an SSE body: what follows "data: ". Fails the test if a frame is anything else.
+  // Of an SSE body: what follows "data: "; comments are counted. Fails the test if a frame is anything else.
   std::vector<std::string> events() const;
+  int comments() const;
 };
 
 class HttpClient {

@@ -50,6 +50,7 @@ RunningApp::RunningApp(Setup setup) {
   configuration.drain = setup.drain;
   configuration.engine.lanes = setup.engine.lanes;
   configuration.engine.queue = setup.engine.queue;
+  setup.configure(configuration);
   port_ = std::stoi(configuration.listen.substr(configuration.listen.find(':') + 1));
   app_ = std::make_unique<daemon::App>(configuration, [this, setup](const auto&, const auto& progress) {
     std::this_thread::sleep_for(setup.loading);

@@ -28,6 +28,7 @@ class RunningApp {
     std::chrono::milliseconds loading{0};
     std::chrono::seconds drain{5};
     bool wait_until_ready = true;
+    std::function<void(daemon::Configuration&)> configure = [](daemon::Configuration&) {};
   };
   explicit RunningApp(Setup setup);
   RunningApp() : RunningApp(Setup{}) {}

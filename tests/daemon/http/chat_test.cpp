@@ -85,6 +85,20 @@ TEST_CASE("F01 F02 a streamed reply joins to the same text as a whole one, in st
   CHECK(client.get("/live").status == 200);
 }
 
+TEST_CASE("F23 a silent stream gets comments, none before its header, and none if they are turned off") {
+  for (const int ping : {1, 0}) {
+    RunningApp::Setup setup = says({text("a")});
+    setup.engine.script.prefill = std::chrono::milliseconds(1300);
+    setup.configure = [ping](daemon::Configuration& c) { c.ping = std::chrono::seconds(ping); };
+    RunningApp app(setup);
+    const HttpAnswer answer = app.client().post(hello_streamed);
+    INFO(answer.body);
+    CHECK(answer.body.starts_with("data: "));
+    CHECK(answer.comments() == ping);
+    CHECK(answer.events().back() == "[DONE]");
+  }
+}
+
 TEST_CASE("F04 the usage chunk comes last, without choices, and only when asked for") {
   RunningApp app(says({text("a")}));
   const HttpAnswer answer = app.client().post(
