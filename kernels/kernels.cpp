@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/device/cuda.h"
+#include "kernels/device/hip.h"
+#include "kernels/gpu/gpu_device.h"
 #include "kernels/reference/reference.h"
 
 namespace lockstep::kernels {
@@ -17,9 +20,24 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-}  // namespace
+// GPUs by the names of their runtimes, best first.
+struct Gpu {
+  const char* name;
+  std::unique_ptr<gpu::Runtime> (*open)();
+};
+constexpr Gpu gpus[] = {{"cuda", gpu::open_cuda}, {"hip", gpu::open_hip}};
 
-std::vector<std::string> implementations() {
+// Why it cannot be used, or "".
+std::string problem_of(const Gpu& gpu) {
+  try {
+    gpu.open();
+    return "";
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+}
+
+std::vector<std::string> cpus() {
   std::vector<std::string> names;
   for (const char* isa : {"avx512", "avx2"}) {
     if (cpu_supports(isa)) names.push_back(std::string(cpu_prefix) + isa);
@@ -28,16 +46,38 @@ std::vector<std::string> implementations() {
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> implementations() {
+  std::vector<std::string> names;
+  for (const Gpu& gpu : gpus) {
+    if (problem_of(gpu).empty()) names.push_back(gpu.name);
+  }
+  for (const std::string& name : cpus()) names.push_back(name);
+  return names;
+}
+
 std::unique_ptr<Device> open_device(std::string_view name, int threads) {
-  const std::vector<std::string> names = implementations();
-  if (names.empty()) throw DeviceError("this CPU has no FMA instruction; every implementation needs it");
+  std::string problems;
+  for (const Gpu& gpu : gpus) {
+    if (name == gpu.name) return std::make_unique<gpu::GpuDevice>(gpu.open());
+    if (name != "auto") continue;
+    try {
+      return std::make_unique<gpu::GpuDevice>(gpu.open());
+    } catch (const DeviceError& error) {
+      problems += std::string("; not ") + gpu.name + ": " + error.what();
+    }
+  }
+  const std::vector<std::string> names = cpus();
+  if (names.empty())
+    throw DeviceError("this CPU has no FMA instruction; every CPU implementation needs it" + problems);
   if (name == "auto") name = names.front();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw DeviceError("there is no device '" + std::string(name) +
-                      "' on this machine; there are: " + joined(names) + " and auto");
+                      "' on this machine; there are: " + joined(implementations()) + " and auto");
   }
   if (name == "reference") return open_reference();
-  return open_cpu(name.substr(cpu_prefix.size()), threads);
+  return open_cpu(name.substr(cpu_prefix.size()), threads, problems);
 }
 
 }  // namespace lockstep::kernels

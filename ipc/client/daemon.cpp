@@ -93,27 +93,19 @@ Connection connect(const std::string& path) {
   }
 }
 
-std::string answer_to(const std::string& path, std::string_view method, std::string_view parameters) {
+int query(const Arguments& arguments, std::string_view method, std::string_view parameters,
+          const std::function<std::string(const std::string&)>& show) {
+  const std::string path = socket_path(arguments);
   Connection connection = connect(path);
   try {
     connection.call(method, parameters, false);
-    Reply reply = connection.receive();
+    const Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
-    return std::move(reply.parameters);
-  } catch (const ConnectionError& error) {
-    throw failure_of(error, path);
-  } catch (const ProtocolError& error) {
-    throw Failure(exit_failed, error.what());
-  }
-}
-
-int query(const Arguments& arguments, std::string_view method, std::string_view parameters,
-          const std::function<std::string(const std::string&)>& show) {
-  const std::string reply = answer_to(socket_path(arguments), method, parameters);
-  try {
-    const std::string text = arguments.given("--json") ? reply + "\n" : show(reply);
+    const std::string text = arguments.given("--json") ? reply.parameters + "\n" : show(reply.parameters);
     write_answer(::isatty(STDOUT_FILENO) == 1 ? harmless(text) : text);
     return exit_ok;
+  } catch (const ConnectionError& error) {
+    throw failure_of(error, path);
   } catch (const ProtocolError& error) {
     throw Failure(exit_failed, error.what());
   }

@@ -7,8 +7,10 @@
 
 // Internal linkage on the host: the same function compiled for several instruction sets in one program must
 // never be merged by the linker into one that the machine cannot run.
-#if defined(__CUDACC__) || defined(__HIP__)
+#if defined(__CUDACC__)
 #define LOCKSTEP_CANON __host__ __device__ static inline
+#elif defined(__HIP__)
+#define LOCKSTEP_CANON __attribute__((host)) __attribute__((device)) static inline
 #else
 #define LOCKSTEP_CANON static inline
 #endif

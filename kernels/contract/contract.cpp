@@ -48,10 +48,12 @@ std::string safely(Device& candidate, Device& reference, const Case& c) {
 }
 
 OperationResult check_operation(Device& candidate, Device& reference, const Operation& operation,
-                                uint32_t seed, bool stop_at_first) {
-  Data data(seed);
+                                const Options& options, bool stop_at_first) {
+  Data data(options.seed);
   OperationResult result{operation.name, 0, {}};
+  int index = 0;
   for (const Case& c : operation.make(data)) {
+    if (index++ % options.every != 0) continue;
     ++result.cases;
     const std::string text = safely(candidate, reference, c);
     if (text.empty()) continue;
@@ -101,7 +103,7 @@ Summary check(Device& candidate, const Options& options, std::ostream& out) {
   const std::vector<Operation> all = operations();
   for (const Operation& operation : all) {
     if (!wanted(options, operation.name)) continue;
-    summary.operations.push_back(check_operation(candidate, *reference, operation, options.seed, false));
+    summary.operations.push_back(check_operation(candidate, *reference, operation, options, false));
     print(summary.operations.back(), out);
   }
   if (options.controls) {
@@ -110,8 +112,7 @@ Summary check(Device& candidate, const Options& options, std::ostream& out) {
                                           [&](const Operation& o) { return o.name == control.operation; });
       if (!wanted(options, control.operation)) continue;
       const std::unique_ptr<Device> faulty = control.make();
-      const bool red =
-          !check_operation(*faulty, *reference, *operation, options.seed, true).differences.empty();
+      const bool red = !check_operation(*faulty, *reference, *operation, options, true).differences.empty();
       summary.controls.push_back({control.fault, control.operation, red});
       if (!red) out << "control MISSED: " << control.operation << ": " << control.fault << "\n";
     }

@@ -17,6 +17,7 @@ namespace lockstep::kernels::contract {
 struct Options {
   uint32_t seed = 1;
   std::vector<std::string> only;  // names of operations; empty: all
+  int every = 1;                  // of an operation's cases every n-th
   bool controls = true;
 };
 

@@ -14,10 +14,11 @@ namespace {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(std::string_view isa, const cpu::Functions& functions, int threads)
+  CpuDevice(std::string_view isa, const cpu::Functions& functions, int threads, std::string_view remark)
       : name_("cpu-" + std::string(isa)), functions_(functions), pool_(threads) {
     description_ = "CPU (" + std::string(isa) + "), " + std::to_string(pool_.threads()) +
                    (pool_.threads() == 1 ? " thread" : " threads");
+    description_ += remark;
   }
 
   std::string_view name() const override { return name_; }
@@ -82,7 +83,7 @@ bool cpu_supports(std::string_view isa) {
          __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
 }
 
-std::unique_ptr<Device> open_cpu(std::string_view isa, int threads) {
+std::unique_ptr<Device> open_cpu(std::string_view isa, int threads, std::string_view remark) {
   if (isa != "avx2" && isa != "avx512")
     throw DeviceError("there is no CPU implementation named '" + std::string(isa) +
                       "'; there are avx2 and avx512");
@@ -93,7 +94,7 @@ std::unique_ptr<Device> open_cpu(std::string_view isa, int threads) {
                       (isa == "avx512" && cpu_supports("avx2") ? "; cpu-avx2 runs here" : ""));
   }
   return std::make_unique<CpuDevice>(isa, isa == "avx2" ? cpu::functions_avx2() : cpu::functions_avx512(),
-                                     threads);
+                                     threads, remark);
 }
 
 }  // namespace lockstep::kernels

@@ -12,8 +12,8 @@ namespace lockstep::kernels {
 // also needs the F, BW, VL, DQ, VNNI and VBMI parts.
 bool cpu_supports(std::string_view isa);
 
-// The device is named "cpu-" + isa. threads: 0 means one a CPU that may be used.
+// The device is named "cpu-" + isa. threads: 0 means one a CPU that may be used. remark ends the description.
 // Throws DeviceError when the instruction set is unknown or not supported here.
-std::unique_ptr<Device> open_cpu(std::string_view isa, int threads);
+std::unique_ptr<Device> open_cpu(std::string_view isa, int threads, std::string_view remark = "");
 
 }  // namespace lockstep::kernels

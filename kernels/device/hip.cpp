@@ -1,0 +1,243 @@
+#include "kernels/device/hip.h"
+
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <unordered_map>
+
+#include "kernels/device/library.h"
+#include "kernels/kernels.h"
+
+namespace lockstep::kernels::gpu {
+
+namespace {
+
+// Own declarations of what is used of HIP (5.2 to 7).
+struct Stream;
+struct Module;
+struct Function;
+constexpr int error_out_of_memory = 2;
+constexpr int attribute_multiprocessors = 63;
+constexpr unsigned stream_non_blocking = 1;
+constexpr int copy_to_device = 1, copy_to_host = 2, copy_on_device = 3;
+constexpr const char* kernel_driver = "/dev/kfd";
+
+struct Hip {
+  Library library{"libamdhip64.so.7",
+                  "libamdhip64.so.6",
+                  "libamdhip64.so.5",
+                  "/opt/rocm/lib/libamdhip64.so.7",
+                  "/opt/rocm/lib/libamdhip64.so.6",
+                  "/opt/rocm/lib/libamdhip64.so"};
+  int (*init)(unsigned);
+  const char* (*error_string)(int);
+  int (*device_count)(int*);
+  int (*device_set)(int);
+  int (*device_name)(char*, int, int);
+  int (*device_attribute)(int*, int, int);
+  int (*memory_info)(size_t*, size_t*);
+  int (*memory_allocate)(void**, size_t);
+  int (*memory_free)(void*);
+  int (*memory_set)(void*, int, size_t, Stream*);
+  int (*memory_copy)(void*, const void*, size_t, int, Stream*);
+  int (*stream_create)(Stream**, unsigned);
+  int (*stream_destroy)(Stream*);
+  int (*stream_wait)(Stream*);
+  int (*module_load)(Module**, const void*);
+  int (*module_unload)(Module*);
+  int (*module_function)(Function**, Module*, const char*);
+  int (*launch)(Function*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream*,
+                void**, void**);
+
+  bool complete() {
+    return library.find("hipInit", init) && library.find("hipGetErrorString", error_string) &&
+           library.find("hipGetDeviceCount", device_count) && library.find("hipSetDevice", device_set) &&
+           library.find("hipDeviceGetName", device_name) &&
+           library.find("hipDeviceGetAttribute", device_attribute) &&
+           library.find("hipMemGetInfo", memory_info) && library.find("hipMalloc", memory_allocate) &&
+           library.find("hipFree", memory_free) && library.find("hipMemsetAsync", memory_set) &&
+           library.find("hipMemcpyAsync", memory_copy) &&
+           library.find("hipStreamCreateWithFlags", stream_create) &&
+           library.find("hipStreamDestroy", stream_destroy) &&
+           library.find("hipStreamSynchronize", stream_wait) &&
+           library.find("hipModuleLoadData", module_load) && library.find("hipModuleUnload", module_unload) &&
+           library.find("hipModuleGetFunction", module_function) &&
+           library.find("hipModuleLaunchKernel", launch);
+  }
+};
+
+std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+// The chip of the first GPU that the kernel driver lists; gfx_target_version is major, minor and stepping as
+// decimal pairs. "" when it lists none.
+std::string first_chip() {
+  for (int node = 0; node < 256; ++node) {
+    std::ifstream properties("/sys/class/kfd/kfd/topology/nodes/" + std::to_string(node) + "/properties");
+    if (!properties) return "";
+    std::string key;
+    long value = 0;
+    while (properties >> key >> value) {
+      if (key != "gfx_target_version" || value == 0) continue;
+      constexpr char digit[] = "0123456789abcdef";
+      return "gfx" + std::to_string(value / 10000) + digit[value / 100 % 100 % 16] + digit[value % 100 % 16];
+    }
+  }
+  return "";
+}
+
+// Throws unless the kernel driver may be used.
+void check_kernel_driver() {
+  struct stat state {};
+  if (stat(kernel_driver, &state) != 0) {
+    throw DeviceError(
+        "there is no AMD GPU that computes: /dev/kfd is missing (is the amdgpu kernel module loaded?)");
+  }
+  if (access(kernel_driver, R_OK | W_OK) == 0) return;
+  const group* owner = getgrgid(state.st_gid);
+  throw DeviceError(std::string("this user may not open /dev/kfd; it belongs to the group '") +
+                    (owner ? owner->gr_name : std::to_string(state.st_gid).c_str()) +
+                    "': add the user to that group");
+}
+
+class HipRuntime final : public Runtime {
+ public:
+  // The object is there to be destroyed whatever this throws.
+  void open() {
+    check_kernel_driver();
+    open_device();
+    open_modules();
+  }
+  ~HipRuntime() override {
+    if (!stream_) return;
+    hip_.stream_destroy(stream_);
+    for (Module* module : modules_) hip_.module_unload(module);
+  }
+
+  std::string_view name() const override { return "hip"; }
+  std::string_view description() const override { return description_; }
+  int tile_columns() const override { return 16; }
+  bool has_matrix_unit() const override { return !chip_.starts_with("gfx10"); }
+
+  void* allocate(size_t bytes) override {
+    use();
+    const size_t wanted = bytes ? bytes : 1;
+    void* memory = nullptr;
+    const int error = hip_.memory_allocate(&memory, wanted);
+    if (error == error_out_of_memory) {
+      size_t free = 0, total = 0;
+      hip_.memory_info(&free, &total);
+      throw OutOfMemory("cannot allocate " + mebibytes(bytes + (1 << 20) - 1) +
+                        " of GPU memory: " + mebibytes(free) + " of " + mebibytes(total) + " are free");
+    }
+    check(error, "allocating memory");
+    check(hip_.memory_set(memory, 0, wanted, stream_), "clearing memory");
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    hip_.device_set(0);
+    hip_.memory_free(memory);
+  }
+  void upload(void* to, const void* host, size_t bytes) override { move(to, host, bytes, copy_to_device); }
+  void download(void* host, const void* from, size_t bytes) override {
+    move(host, from, bytes, copy_to_host);
+    wait();
+  }
+  void copy(void* to, const void* from, size_t bytes) override { move(to, from, bytes, copy_on_device); }
+  void wait() override {
+    use();
+    check(hip_.stream_wait(stream_), "waiting for the GPU");
+  }
+
+  void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
+              const void* args) override {
+    use();
+    void* parameters[] = {const_cast<void*>(args)};
+    check(hip_.launch(function(kernel), blocks.x, blocks.y, blocks.z, threads, 1, 1,
+                      static_cast<unsigned>(shared_bytes), stream_, parameters, nullptr),
+          kernel.c_str());
+  }
+
+ private:
+  void use() { check(hip_.device_set(0), "selecting the GPU"); }
+  void check(int error, const char* what) const {
+    if (error)
+      throw DeviceError("the AMD GPU failed at " + std::string(what) + ": " + hip_.error_string(error));
+  }
+  void move(void* to, const void* from, size_t bytes, int direction) {
+    use();
+    if (bytes) check(hip_.memory_copy(to, from, bytes, direction, stream_), "copying memory");
+  }
+
+  void open_device() {
+    if (!hip_.library.open()) {
+      throw DeviceError("AMD's HIP runtime is not installed (libamdhip64.so of ROCm 5.2 to 7 is not found)");
+    }
+    if (!hip_.complete()) throw DeviceError("AMD's HIP runtime is too old: it lacks functions of ROCm 5.2");
+    chip_ = first_chip();
+    int count = 0;
+    if (hip_.init(0) || hip_.device_count(&count) || count == 0) {
+      throw DeviceError(
+          "AMD's HIP runtime finds no GPU" +
+          (chip_.empty() ? "" : " though the kernel lists " + chip_ + ": it may be too old for it"));
+    }
+    use();
+    check(hip_.stream_create(&stream_, stream_non_blocking), "opening the GPU");
+    char chip_name[256] = "";
+    int multiprocessors = 0;
+    size_t free = 0, total = 0;
+    hip_.device_name(chip_name, sizeof chip_name, 0);
+    hip_.device_attribute(&multiprocessors, attribute_multiprocessors, 0);
+    check(hip_.memory_info(&free, &total), "asking for the memory");
+    description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors) +
+                   " multiprocessors, " + mebibytes(free) + " of " + mebibytes(total) + " free";
+  }
+
+  void open_modules() {
+    const std::vector<CodeObject> objects = code_objects_of(chip_);
+    if (objects.empty()) {
+      throw DeviceError("this program has no code for the AMD GPU's chip " + chip_ +
+                        "; it has code for: " + chips_with_code("gfx"));
+    }
+    for (const CodeObject& object : objects) {
+      Module* module = nullptr;
+      const int error = hip_.module_load(&module, object.begin);
+      if (error) {
+        throw DeviceError("AMD's HIP runtime does not take the code for " + chip_ + ": " +
+                          hip_.error_string(error) + "; it may be too old for this chip");
+      }
+      modules_.push_back(module);
+    }
+  }
+
+  Function* function(const std::string& kernel) {
+    auto found = functions_.find(kernel);
+    if (found == functions_.end()) {
+      Function* function = nullptr;
+      for (Module* module : modules_) {
+        if (!function && hip_.module_function(&function, module, kernel.c_str())) function = nullptr;
+      }
+      if (!function) throw DeviceError("the code for " + chip_ + " has no kernel " + kernel);
+      found = functions_.emplace(kernel, function).first;
+    }
+    return found->second;
+  }
+
+  Hip hip_;
+  std::string chip_, description_;
+  Stream* stream_ = nullptr;
+  std::vector<Module*> modules_;
+  std::unordered_map<std::string, Function*> functions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runtime> open_hip() {
+  auto hip = std::make_unique<HipRuntime>();
+  hip->open();
+  return hip;
+}
+
+}  // namespace lockstep::kernels::gpu

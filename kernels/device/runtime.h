@@ -1,0 +1,55 @@
+// What the GPU operations need of a vendor's runtime: memory, one stream, kernels by name. The CUDA driver
+// (cuda.h) and HIP (hip.h) are loaded when they are asked for; the program needs neither to start.
+//
+// Threads: one thread makes every call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::kernels::gpu {
+
+struct Grid {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual std::string_view name() const = 0;         // "cuda", "hip"
+  virtual std::string_view description() const = 0;  // chip and memory
+  // Of the chip's code (tiles.h).
+  virtual int tile_columns() const = 0;
+  virtual bool has_matrix_unit() const { return true; }
+
+  // As in Device. Work is done in call order and may still be running when a call returns.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void upload(void* to, const void* host, size_t bytes) = 0;
+  virtual void download(void* host, const void* from, size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void wait() = 0;
+
+  // Starts a kernel; args points to its one struct, which is copied.
+  virtual void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
+                      const void* args) = 0;
+};
+
+// A vendor's compiled kernels for one chip, in this program.
+struct CodeObject {
+  const char* chip;    // "sm_90", "gfx1100"
+  const char* source;  // which file of kernels/gpu
+  const unsigned char *begin, *end;
+};
+// All of them; the build makes the list.
+std::vector<CodeObject> code_objects();
+// Those of one chip.
+std::vector<CodeObject> code_objects_of(std::string_view chip);
+// The chips there is code for that start with the prefix, for messages: "gfx1030, gfx1100".
+std::string chips_with_code(std::string_view prefix);
+
+}  // namespace lockstep::kernels::gpu

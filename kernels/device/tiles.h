@@ -1,0 +1,296 @@
+// Matrix tiles of bytes with exact 32-bit sums: what a warp multiplies at once.
+//
+// A step is 16 rows (A) times `tile_columns` columns (B) over 32 numbers k of both. Each lane holds some
+// bytes of A and of B; which ones differs between chips, and only this file knows. The form of B in memory is
+// `k` bytes of one column side by side, or a packed unit: 64 k of all columns of a tile, ordered so that each
+// lane reads its bytes at once.
+#pragma once
+
+#include "kernels/device/words.h"
+#include "kernels/gpu/layout.h"
+
+namespace lockstep::kernels::gpu {
+
+constexpr int tile_rows = 16;
+constexpr int step_inputs = 32;  // k of one step
+
+#if defined(LOCKSTEP_AMD)
+
+constexpr int tile_columns = 16;
+constexpr int tile_sums = 8;       // sums of a tile that a lane holds
+constexpr int lane_tile_rows = 8;  // different rows among them
+
+#if !defined(__GFX11__) && !defined(__GFX12__)
+#define LOCKSTEP_NO_MATRIX_UNIT 1
+#endif
+#if defined(__GFX11__)
+// Lanes 0 to 15 and 16 to 31 must both hold all 32 k of row or column lane%16.
+struct TileA {
+  uint32_t word[8];
+};
+struct TileB {
+  uint32_t word[8];
+};
+#else
+// Lane l holds k 16*(l/16) to +15 of row or column l%16.
+struct TileA {
+  uint32_t word[4];
+};
+struct TileB {
+  uint32_t word[4];
+};
+#endif
+struct TileSums {
+  int32_t sum[tile_sums];
+};
+
+// Row and column of a lane's i-th sum.
+DEVICE_FUNCTION int sum_row(int lane, int i) {
+#if defined(__GFX11__)
+  return 2 * i + lane / 16;
+#else
+  return i + 8 * (lane / 16);
+#endif
+}
+DEVICE_FUNCTION int sum_column(int lane, int) { return lane % 16; }
+// Which of the lane's `lane_tile_rows` rows the i-th sum has; row_place() is where row r is among all lanes'
+// rows, those of one lane side by side.
+DEVICE_FUNCTION constexpr int sum_row_index(int i) { return i; }
+DEVICE_FUNCTION int row_chunk(int lane) { return lane / 16; }
+DEVICE_FUNCTION int row_chunk_of(int row) {
+#if defined(__GFX11__)
+  return row % 2;
+#else
+  return row / 8;
+#endif
+}
+DEVICE_FUNCTION int row_index_of(int row) {
+#if defined(__GFX11__)
+  return row / 2;
+#else
+  return row % 8;
+#endif
+}
+
+// The lane that holds byte k (0 to 31) of row r in a packed step of A, and where among its 16 bytes.
+DEVICE_FUNCTION int a_lane(int row, int k) { return row + 16 * (k / 16); }
+DEVICE_FUNCTION int a_byte(int, int k) { return k % 16; }
+DEVICE_FUNCTION int a_row(int lane, int) { return lane % 16; }
+DEVICE_FUNCTION int a_k(int lane, int byte) { return 16 * (lane / 16) + byte; }
+
+DEVICE_FUNCTION int b_column(int lane) { return lane % 16; }
+
+constexpr int b_unit_bytes = tile_columns * unit_inputs;
+DEVICE_FUNCTION int b_unit_at(int column, int k) {
+  return (k / 32) * 512 + (column + 16 * (k % 32 / 16)) * 16 + k % 16;
+}
+
+DEVICE_FUNCTION void widen(const Quad& own, uint32_t* word) {
+#if defined(__GFX11__)
+  const bool upper = thread_index() % 32 >= 16;
+  UNROLL for (int i = 0; i < 4; ++i) {
+    const uint32_t other = exchange_bits<16>(own.word[i]);
+    word[i] = upper ? other : own.word[i];
+    word[4 + i] = upper ? own.word[i] : other;
+  }
+#else
+  UNROLL for (int i = 0; i < 4; ++i) word[i] = own.word[i];
+#endif
+}
+// The 16 bytes of a lane, as a_lane() and a_byte() place them, to a tile.
+DEVICE_FUNCTION TileA tile_a(const Quad& own) {
+  TileA a;
+  widen(own, a.word);
+  return a;
+}
+// One step of a packed unit.
+DEVICE_FUNCTION TileB tile_b_packed(const uint8_t* unit, int lane, int step) {
+  TileB b;
+  widen(*reinterpret_cast<const Quad*>(unit + step * 512 + lane * 16), b.word);
+  return b;
+}
+// One step of a column whose 32 bytes are side by side; 8-byte aligned.
+DEVICE_FUNCTION TileB tile_b_plain(const int8_t* column, [[maybe_unused]] int lane) {
+  TileB b;
+#if defined(__GFX11__)
+  UNROLL for (int i = 0; i < 4; ++i) {
+    const Duo d = reinterpret_cast<const Duo*>(column)[i];
+    b.word[2 * i] = d.word[0];
+    b.word[2 * i + 1] = d.word[1];
+  }
+#else
+  UNROLL for (int i = 0; i < 2; ++i) {
+    const Duo d = reinterpret_cast<const Duo*>(column + 16 * (lane / 16))[i];
+    b.word[2 * i] = d.word[0];
+    b.word[2 * i + 1] = d.word[1];
+  }
+#endif
+  return b;
+}
+
+#if defined(__GFX11__) || defined(__GFX12__)
+typedef int32_t Int2 __attribute__((ext_vector_type(2)));
+typedef int32_t Int4 __attribute__((ext_vector_type(4)));
+typedef int32_t Int8 __attribute__((ext_vector_type(8)));
+#endif
+
+// sums += A * B; A's bytes unsigned or signed, B's signed.
+template <bool a_signed>
+DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
+#if defined(__GFX11__) || defined(__GFX12__)
+  Int8 c;
+  UNROLL for (int i = 0; i < 8; ++i) c[i] = sums.sum[i];
+  UNROLL for (int half = 0; half < 2; ++half) {
+#if defined(__GFX11__)
+    Int4 x, y;
+    UNROLL for (int i = 0; i < 4; ++i) {
+      x[i] = static_cast<int32_t>(a.word[4 * half + i]);
+      y[i] = static_cast<int32_t>(b.word[4 * half + i]);
+    }
+    c = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(a_signed, x, true, y, c, false);
+#else
+    Int2 x, y;
+    UNROLL for (int i = 0; i < 2; ++i) {
+      x[i] = static_cast<int32_t>(a.word[2 * half + i]);
+      y[i] = static_cast<int32_t>(b.word[2 * half + i]);
+    }
+    c = __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(a_signed, x, true, y, c, false);
+#endif
+  }
+  UNROLL for (int i = 0; i < 8; ++i) sums.sum[i] = c[i];
+#else
+  // No matrix unit: each lane takes its half of k for all 16 rows of its column, then halves join.
+  int32_t part[16];
+#define LOCKSTEP_ROW(n)                                                                               \
+  {                                                                                                   \
+    int32_t sum = 0;                                                                                  \
+    UNROLL for (int i = 0; i < 4; ++i) {                                                              \
+      const int32_t x =                                                                               \
+          __builtin_amdgcn_update_dpp(0, static_cast<int32_t>(a.word[i]), 0x150 | n, 0xf, 0xf, true); \
+      const int32_t y = static_cast<int32_t>(b.word[i]);                                              \
+      if constexpr (a_signed) {                                                                       \
+        sum = __builtin_amdgcn_sdot4(x, y, sum, false);                                               \
+      } else { /* x - 128 is signed: x*y = (x - 128)*y + 128*y */                                     \
+        sum = __builtin_amdgcn_sdot4(x ^ static_cast<int32_t>(0x80808080u), y, sum, false);           \
+        sum += 128 * __builtin_amdgcn_sdot4(0x01010101, y, 0, false);                                 \
+      }                                                                                               \
+    }                                                                                                 \
+    part[n] = sum;                                                                                    \
+  }
+  LOCKSTEP_ROW(0)
+  LOCKSTEP_ROW(1) LOCKSTEP_ROW(2) LOCKSTEP_ROW(3) LOCKSTEP_ROW(4) LOCKSTEP_ROW(5) LOCKSTEP_ROW(6)
+      LOCKSTEP_ROW(7) LOCKSTEP_ROW(8) LOCKSTEP_ROW(9) LOCKSTEP_ROW(10) LOCKSTEP_ROW(11) LOCKSTEP_ROW(12)
+          LOCKSTEP_ROW(13) LOCKSTEP_ROW(14) LOCKSTEP_ROW(15)
+#undef LOCKSTEP_ROW
+              const bool upper = thread_index() % 32 >= 16;
+  UNROLL for (int i = 0; i < 8; ++i) {
+    const int32_t given = upper ? part[i] : part[i + 8];
+    sums.sum[i] += (upper ? part[i + 8] : part[i]) + exchange<16>(given);
+  }
+#endif
+}
+
+#else  // NVIDIA's m16n8k32; the host's lanes compute the same one
+
+constexpr int tile_columns = 8;
+constexpr int tile_sums = 4;
+constexpr int lane_tile_rows = 2;
+
+// Lane 4*g + t holds k 8*t to 8*t+7 of rows g and g+8, and of column g.
+struct TileA {
+  uint32_t word[4];
+};
+struct TileB {
+  uint32_t word[2];
+};
+struct TileSums {
+  int32_t sum[tile_sums];
+};
+
+DEVICE_FUNCTION int sum_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
+DEVICE_FUNCTION int sum_column(int lane, int i) { return 2 * (lane % 4) + i % 2; }
+DEVICE_FUNCTION constexpr int sum_row_index(int i) { return i / 2; }
+DEVICE_FUNCTION int row_chunk(int lane) { return lane / 4; }
+DEVICE_FUNCTION int row_chunk_of(int row) { return row % 8; }
+DEVICE_FUNCTION int row_index_of(int row) { return row / 8; }
+
+// Words of A, as the instruction wants them: row g k 0-3, row g+8 k 0-3, row g k 4-7, row g+8 k 4-7 (from
+// 8*t).
+DEVICE_FUNCTION int a_lane(int row, int k) { return row % 8 * 4 + k / 8; }
+DEVICE_FUNCTION int a_byte(int row, int k) { return k % 8 / 4 * 8 + row / 8 * 4 + k % 4; }
+DEVICE_FUNCTION int a_row(int lane, int byte) { return lane / 4 + 8 * (byte / 4 % 2); }
+DEVICE_FUNCTION int a_k(int lane, int byte) { return lane % 4 * 8 + byte / 8 * 4 + byte % 4; }
+
+DEVICE_FUNCTION int b_column(int lane) { return lane / 4; }
+
+constexpr int b_unit_bytes = tile_columns * unit_inputs;
+DEVICE_FUNCTION int b_unit_at(int column, int k) {
+  return (column * 4 + k % 32 / 8) * 16 + k / 32 * 8 + k % 8;
+}
+
+DEVICE_FUNCTION TileA tile_a(const Quad& own) {
+  return {{own.word[0], own.word[1], own.word[2], own.word[3]}};
+}
+DEVICE_FUNCTION TileB tile_b_packed(const uint8_t* unit, int lane, int step) {
+  const Duo d = *reinterpret_cast<const Duo*>(unit + lane * 16 + step * 8);
+  return {{d.word[0], d.word[1]}};
+}
+DEVICE_FUNCTION TileB tile_b_plain(const int8_t* column, int lane) {
+  const Duo d = *reinterpret_cast<const Duo*>(column + lane % 4 * 8);
+  return {{d.word[0], d.word[1]}};
+}
+
+template <bool a_signed>
+DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
+#if defined(LOCKSTEP_NVIDIA)
+  int32_t* c = sums.sum;
+  if constexpr (a_signed) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]), "r"(b.word[1]));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]), "r"(b.word[1]));
+  }
+#else
+  const uint32_t own[6] = {a.word[0], a.word[1], a.word[2], a.word[3], b.word[0], b.word[1]};
+  const lanes::Posted* all = lanes::post(own, 6);
+  const int lane = lanes::thread_index() % 32;
+  for (int i = 0; i < tile_sums; ++i) {
+    const int row = sum_row(lane, i), column = sum_column(lane, i);
+    for (int k = 0; k < step_inputs; k += 4) {
+      const uint32_t x = all[a_lane(row, k)].word[a_byte(row, k) / 4];
+      const uint32_t y = all[column * 4 + k / 8].word[4 + k % 8 / 4];
+      for (int shift = 0; shift < 32; shift += 8) {
+        const auto byte = static_cast<uint8_t>(x >> shift);
+        sums.sum[i] += (a_signed ? static_cast<int8_t>(byte) : static_cast<int32_t>(byte)) *
+                       static_cast<int8_t>(y >> shift);
+      }
+    }
+  }
+#endif
+}
+
+#endif
+
+constexpr int a_unit_bytes = tile_rows * unit_inputs;
+// Where byte k (0 to 63) of row r lies in a packed unit of A: [step][lane][16].
+DEVICE_FUNCTION int a_unit_at(int row, int k) {
+  return k / 32 * 512 + a_lane(row, k % 32) * 16 + a_byte(row, k % 32);
+}
+DEVICE_FUNCTION TileA tile_a_packed(const uint8_t* unit, int lane, int step) {
+  return tile_a(*reinterpret_cast<const Quad*>(unit + step * 512 + lane * 16));
+}
+
+DEVICE_FUNCTION TileSums no_sums() {
+  TileSums s;
+  UNROLL for (int i = 0; i < tile_sums; ++i) s.sum[i] = 0;
+  return s;
+}
+
+}  // namespace lockstep::kernels::gpu

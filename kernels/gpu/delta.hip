@@ -1,0 +1,191 @@
+// Causal convolution and the gated delta rule.
+#include "kernels/canon/math.h"
+#include "kernels/gpu/args.h"
+#include "kernels/gpu/rows.h"
+
+namespace lockstep::kernels::gpu {
+
+constexpr int most_taps = 8;
+constexpr int convolution_rows = 16;  // of one block
+
+// Raw input t rows after the sequence's first, t >= 1 - taps.
+struct History {
+  const float *x, *state;
+  int64_t channels;
+  int before;
+
+  DEVICE_METHOD float at(int t) const {
+    if (t >= 0) return x[t * channels];
+    return state ? state[(before + t) * channels] : 0.0f;
+  }
+};
+
+// Grid: x channels / 256, y blocks of rows of a sequence, z sequences. The first block of rows, which alone
+// reads the state, also stores it.
+KERNEL(convolution, ConvolutionArgs, 256) {
+  wait_for_inputs();
+  let_next_start();
+  const int channel = block_x() * 256 + thread_index();
+  const Sequence& s = a.round.sequence[block_z()];
+  const int before = a.taps - 1, first = block_y() * convolution_rows;
+  if (channel >= a.channels || first >= s.rows) return;
+  float* state = a.state + static_cast<int64_t>(s.state_slot) * before * a.channels + channel;
+  const History history = {a.x + static_cast<int64_t>(s.first_row) * a.channels + channel,
+                           s.first_position == 0 ? nullptr : state, a.channels, before};
+  if (a.out) {
+    const int end = first + convolution_rows < s.rows ? first + convolution_rows : s.rows;
+    for (int t = first; t < end; ++t) {
+      float sum = 0.0f;
+      for (int tap = 0; tap <= before; ++tap) {
+        sum = canon::fma(a.weight[static_cast<int64_t>(channel) * a.taps + tap], history.at(t - before + tap),
+                         sum);
+      }
+      a.out[(static_cast<int64_t>(s.first_row) + t) * a.channels + channel] = canon::silu(sum);
+    }
+  }
+  if (first != 0 || s.keep == 0) return;
+  float next[most_taps - 1];
+  UNROLL for (int t = 0; t < most_taps - 1; ++t) {
+    if (t < before) next[t] = history.at(s.keep - before + t);
+  }
+  UNROLL for (int t = 0; t < most_taps - 1; ++t) {
+    if (t < before) state[t * static_cast<int64_t>(a.channels)] = next[t];
+  }
+}
+
+constexpr int delta_columns = 32;  // value dimensions of a block
+
+// What a row brings to a value head, in shared memory.
+template <int numbers>
+struct DeltaRow {
+  float k[4][numbers], q[4][numbers];  // of strand i%4, number i/4
+  float decay, beta;
+};
+
+// Numbers of queries and keys at each strand's place, by one warp.
+template <int numbers>
+DEVICE_FUNCTION void place_normalized(const float* x, int n, float factor, float (*to)[numbers]) {
+  const float r = canon::inverse_root(warp_sum_of_squares(n, [&](int i) { return x[i]; }) + 1e-6f);
+  for (int i = lane_index(); i < 4 * numbers; i += warp_lanes) {
+    float v = 0.0f;
+    if (i < n) v = x[i] * r;
+    to[i % 4][i / 4] = i < n && factor != 0.0f ? v * factor : v;
+  }
+}
+
+// Everything of one row that all columns share, by warps 0 and 1.
+template <int numbers, bool replay>
+DEVICE_FUNCTION void prepare_row(const DeltaArgs& a, int64_t row, int head, DeltaRow<numbers>& to) {
+  const DeltaShape& s = a.shape;
+  const int64_t channels =
+      2 * static_cast<int64_t>(s.key_heads) * s.key_dim + static_cast<int64_t>(s.value_heads) * s.value_dim;
+  const float* q =
+      a.qkv + row * channels + static_cast<int64_t>(head / (s.value_heads / s.key_heads)) * s.key_dim;
+  const int64_t at = row * s.value_heads + head;
+  if (warp_index() == 0) {
+    place_normalized(q + static_cast<int64_t>(s.key_heads) * s.key_dim, s.key_dim, 0.0f, to.k);
+    if (lane_index() == 0) {
+      to.decay = canon::exp(-(canon::exp(a.a_log[head]) * canon::softplus(a.a[at] + a.dt_bias[head])));
+    }
+  } else if (!replay && warp_index() == 1) {
+    place_normalized(q, s.key_dim, a.q_scale, to.q);
+    if (lane_index() == 0) to.beta = canon::sigmoid(a.b[at]);
+  }
+}
+
+// (s0 + s1) + (s2 + s3) of four neighbouring lanes.
+DEVICE_FUNCTION float fold_four(float v) {
+  v = v + exchange<1>(v);
+  return v + exchange<2>(v);
+}
+
+// One value head of one sequence, 32 of its columns: thread 4*j + t has strand t of column j, rows t, t+4,
+// ... of the state. Grid: x columns / 32, y value heads, z sequences. Shared: two DeltaRows.
+template <int numbers, bool replay>
+DEVICE_FUNCTION void delta_head(const DeltaArgs& a) {
+  wait_for_inputs();
+  let_next_start();
+  auto* rows = reinterpret_cast<DeltaRow<numbers>*>(shared_memory());
+  const DeltaShape& shape = a.shape;
+  const Sequence& s = a.round.sequence[block_z()];
+  const int dk = shape.key_dim, dv = shape.value_dim, head = block_y(), strand = thread_index() % 4;
+  const int count = replay ? s.keep : s.rows;
+  if (count == 0) return;
+  const int column = block_x() * delta_columns + thread_index() / 4;
+  const bool real = column < dv;
+  const int64_t channels =
+      2 * static_cast<int64_t>(shape.key_heads) * dk + static_cast<int64_t>(shape.value_heads) * dv;
+  float* state = a.state + (static_cast<int64_t>(s.state_slot) * shape.value_heads + head) * dk * dv + column;
+  float own[numbers];
+  UNROLL for (int n = 0; n < numbers; ++n) {
+    const int i = 4 * n + strand;
+    own[n] = 0.0f;
+    if (real && i < dk && s.first_position != 0) own[n] = state[static_cast<int64_t>(i) * dv];
+  }
+  prepare_row<numbers, replay>(a, s.first_row, head, rows[0]);
+  for (int t = 0; t < count; ++t) {
+    block_barrier();
+    const DeltaRow<numbers>& now = rows[t % 2];
+    if (t + 1 < count) prepare_row<numbers, replay>(a, s.first_row + t + 1, head, rows[(t + 1) % 2]);
+    const int64_t row = s.first_row + t, at = (row * shape.value_heads + head) * dv + column;
+    const float decay = now.decay;
+    float u = 0.0f;
+    UNROLL for (int n = 0; n < numbers; ++n) own[n] = own[n] * decay;
+    if constexpr (replay) {
+      if (real) u = a.update[at];
+    } else {
+      float dot = 0.0f;
+      UNROLL for (int n = 0; n < numbers; ++n) {
+        if (4 * n + strand < dk) dot = canon::fma(own[n], now.k[strand][n], dot);
+      }
+      dot = fold_four(dot);
+      const float v = real ? a.qkv[row * channels + 2 * static_cast<int64_t>(shape.key_heads) * dk +
+                                   static_cast<int64_t>(head) * dv + column]
+                           : 0.0f;
+      u = now.beta * (v - dot);
+    }
+    UNROLL for (int n = 0; n < numbers; ++n) {
+      if (4 * n + strand < dk) own[n] = canon::fma(now.k[strand][n], u, own[n]);
+    }
+    if constexpr (!replay) {
+      float dot = 0.0f;
+      UNROLL for (int n = 0; n < numbers; ++n) {
+        if (4 * n + strand < dk) dot = canon::fma(own[n], now.q[strand][n], dot);
+      }
+      dot = fold_four(dot);
+      if (real && strand == 0) {
+        if (a.update) a.update[at] = u;
+        a.out[at] = dot;
+      }
+    }
+  }
+  if (s.keep == 0 || !real) return;
+  UNROLL for (int n = 0; n < numbers; ++n) {
+    const int i = 4 * n + strand;
+    if (i < dk) state[static_cast<int64_t>(i) * dv] = own[n];
+  }
+}
+
+KERNEL(delta_rule_64, DeltaArgs, 128) { delta_head<16, false>(a); }
+KERNEL(delta_rule_128, DeltaArgs, 128) { delta_head<32, false>(a); }
+KERNEL(delta_rule_256, DeltaArgs, 128) { delta_head<64, false>(a); }
+KERNEL(delta_replay_64, DeltaArgs, 128) { delta_head<16, true>(a); }
+KERNEL(delta_replay_128, DeltaArgs, 128) { delta_head<32, true>(a); }
+KERNEL(delta_replay_256, DeltaArgs, 128) { delta_head<64, true>(a); }
+
+// The gated norm of each head, in place. Grid: x value heads / 4, y rows.
+KERNEL(delta_norm, DeltaArgs, 128) {
+  wait_for_inputs();
+  let_next_start();
+  const int head = block_x() * 4 + warp_index(), dv = a.shape.value_dim;
+  if (head >= a.shape.value_heads) return;
+  const int64_t first = (static_cast<int64_t>(block_y()) * a.shape.value_heads + head) * dv;
+  float* o = a.out + first;
+  const float ss = warp_sum_of_squares(dv, [&](int i) { return o[i]; });
+  const float r = canon::inverse_root(ss / static_cast<float>(dv) + a.eps);
+  for (int j = lane_index(); j < dv; j += warp_lanes) {
+    o[j] = ((o[j] * r) * a.norm[j]) * canon::silu(a.z[first + j]);
+  }
+}
+
+}  // namespace lockstep::kernels::gpu

@@ -1,0 +1,82 @@
+// The operations on a GPU: fills what kernels are given and launches them. Every kernel stands in
+// kernels/gpu/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/device/runtime.h"
+#include "kernels/gpu/args.h"
+#include "kernels/kernels.h"
+
+namespace lockstep::kernels::gpu {
+
+// A matrix in the layout of weights.h.
+struct GpuMatrix final : Matrix {
+  GpuMatrix(Runtime& runtime_, size_t bytes_) : runtime(runtime_), memory(runtime_.allocate(bytes_)) {
+    bytes = bytes_;
+  }
+  ~GpuMatrix() override { runtime.release(memory); }
+
+  Runtime& runtime;
+  void* memory;
+  PackedWeights weights{};
+  int strips = 0;  // of one half
+};
+
+class GpuDevice final : public Device {
+ public:
+  explicit GpuDevice(std::unique_ptr<Runtime> runtime);
+  ~GpuDevice() override;
+
+  std::string_view name() const override { return runtime_->name(); }
+  std::string_view description() const override { return runtime_->description(); }
+
+  void* allocate(size_t bytes) override { return runtime_->allocate(bytes); }
+  void release(void* memory) noexcept override { runtime_->release(memory); }
+  void upload(void* to, const void* host, size_t bytes) override { runtime_->upload(to, host, bytes); }
+  void download(void* host, const void* from, size_t bytes) override {
+    runtime_->download(host, from, bytes);
+  }
+  void copy(void* to, const void* from, size_t bytes) override { runtime_->copy(to, from, bytes); }
+  void wait() override { runtime_->wait(); }
+
+  std::unique_ptr<Matrix> pack(const MatrixSource&) override;
+  std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) override;
+  size_t kv_page_bytes(int key_heads, int head_dim) const override;
+
+  void run(const Embed&) override;
+  void run(const Norm&) override;
+  void run(const Quantize&) override;
+  void run(const Linear&) override;
+  void run(const SwiGlu&) override;
+  void run(const AttentionInputs&) override;
+  void run(const Attention&) override;
+  void run(const KvRead&) override;
+  void run(const Convolution&) override;
+  void run(const ConvolutionReplay&) override;
+  void run(const DeltaRule&) override;
+  void run(const DeltaReplay&) override;
+  void run(const Router&) override;
+  void run(const CombineExperts&) override;
+  void run(const Gather&) override;
+  void run(const Candidates&) override;
+
+ private:
+  std::unique_ptr<GpuMatrix> make_matrix(const MatrixSource&, bool pair);
+  void fill(GpuMatrix&, const MatrixSource&, int half);
+  void quantize(int rows, const float* x, const Blocks*);
+  void linear(const char* kind, const LinearArgs&, int strips, unsigned halves);
+  void convolve(const ConvolutionArgs&, const DeltaShape&);
+  void delta(const char* kind, const DeltaArgs&);
+  template <class Args>
+  void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
+              const Args& args) {
+    runtime_->launch(kernel, blocks, threads, shared_bytes, &args);
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+  void* scratch_;
+};
+
+}  // namespace lockstep::kernels::gpu

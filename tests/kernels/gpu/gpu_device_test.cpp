@@ -1,0 +1,44 @@
+// The GPU's kernels as fibers of the host (support/lanes.h) against the reference, bit for bit.
+#include "kernels/gpu/gpu_device.h"
+
+#include <sstream>
+
+#include "kernels/contract/contract.h"
+#include "tests/catch.h"
+#include "tests/kernels/gpu/support/lanes.h"
+
+using namespace lockstep::kernels;
+
+namespace {
+
+void check_operations(std::vector<std::string> names, int every = 1) {
+  gpu::GpuDevice device(gpu::open_lanes());
+  std::ostringstream report;
+  contract::Options options;
+  options.only = std::move(names);
+  options.every = every;
+  options.controls = false;
+  const contract::Summary summary = contract::check(device, options, report);
+  INFO("seed " << options.seed << "\n" << report.str());
+  CHECK(summary.operations.size() == options.only.size());
+  CHECK(summary.differ() == 0);
+  CHECK(summary.limit_problems.empty());
+}
+
+}  // namespace
+
+TEST_CASE("the GPU's kernels of rows give the reference's bits") {
+  check_operations({"embed", "norm", "quantize", "router", "combine_experts", "gather"});
+}
+TEST_CASE("the GPU's linear layers give the reference's bits") { check_operations({"linear"}); }
+TEST_CASE("the GPU's gate and up pairs give the reference's bits") { check_operations({"swiglu"}); }
+TEST_CASE("the GPU's attention gives the reference's bits in every seventh case") {
+  check_operations({"attention_inputs", "attention", "kv_read"}, 7);
+}
+TEST_CASE("the GPU's attention gives the reference's bits", "[.long]") {
+  check_operations({"attention_inputs", "attention", "kv_read"});
+}
+TEST_CASE("the GPU's delta rule gives the reference's bits") {
+  check_operations({"convolution", "convolution_replay", "delta_rule", "delta_replay"});
+}
+TEST_CASE("the GPU's candidates are the reference's") { check_operations({"candidates"}); }
