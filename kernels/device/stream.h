@@ -6,8 +6,8 @@
 
 namespace lockstep::kernels::gpu {
 
-// Piece n is `bytes` bytes at from + n * stride, as far as the memory before `end` goes; a multiple of 16, and
-// aligned so. Up to `slots` pieces are on their way or in use.
+// Piece n is `bytes` bytes at from + n * stride, as far as the memory before `end` goes; a multiple of 16,
+// and aligned so. Up to `slots` pieces are on their way or in use.
 template <int slots, int most_bytes>
 class Stream {
  public:
@@ -76,10 +76,11 @@ class Stream {
 #if defined(LOCKSTEP_NVIDIA)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival(n % slots)), "r"(size)
                  : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     shared_address(slot)),
-                 "l"(piece), "r"(size), "r"(arrival(n % slots))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            shared_address(slot)),
+        "l"(piece), "r"(size), "r"(arrival(n % slots))
+        : "memory");
 #else
     for (uint32_t i = 0; i < size; ++i) slot[i] = piece[i];
 #endif
