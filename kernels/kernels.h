@@ -34,8 +34,9 @@ struct DeviceError : std::runtime_error {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string_view name() const = 0;         // "cuda", "hip", "cpu-avx512", "cpu-avx2", "reference"
-  virtual std::string_view description() const = 0;  // for people: chip, threads, what auto passed over and why
+  virtual std::string_view name() const = 0;  // "cuda", "hip", "cpu-avx512", "cpu-avx2", "reference"
+  virtual std::string_view description()
+      const = 0;  // for people: chip, threads, what auto passed over and why
 
   // Memory is zero-filled and aligned to 64 bytes. Throws OutOfMemory.
   virtual void* allocate(size_t bytes) = 0;

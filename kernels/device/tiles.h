@@ -177,11 +177,11 @@ DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
     }                                                                                                 \
     part[n] = sum;                                                                                    \
   }
-  LOCKSTEP_ROW(0)
-  LOCKSTEP_ROW(1)
-  LOCKSTEP_ROW(2) LOCKSTEP_ROW(3) LOCKSTEP_ROW(4) LOCKSTEP_ROW(5) LOCKSTEP_ROW(6) LOCKSTEP_ROW(7)
-      LOCKSTEP_ROW(8) LOCKSTEP_ROW(9) LOCKSTEP_ROW(10) LOCKSTEP_ROW(11) LOCKSTEP_ROW(12) LOCKSTEP_ROW(13)
-          LOCKSTEP_ROW(14) LOCKSTEP_ROW(15)
+  // clang-format off
+  LOCKSTEP_ROW(0) LOCKSTEP_ROW(1) LOCKSTEP_ROW(2) LOCKSTEP_ROW(3) LOCKSTEP_ROW(4) LOCKSTEP_ROW(5)
+  LOCKSTEP_ROW(6) LOCKSTEP_ROW(7) LOCKSTEP_ROW(8) LOCKSTEP_ROW(9) LOCKSTEP_ROW(10) LOCKSTEP_ROW(11)
+  LOCKSTEP_ROW(12) LOCKSTEP_ROW(13) LOCKSTEP_ROW(14) LOCKSTEP_ROW(15)
+  // clang-format on
 #undef LOCKSTEP_ROW
               const bool upper = thread_index() % 32 >= 16;
   UNROLL for (int i = 0; i < 8; ++i) {
