@@ -21,7 +21,33 @@ std::size_t size_of(const engine::Delta& delta) {
 
 }  // namespace
 
+class Bridge::JobSink : public engine::Sink {
+ public:
+  JobSink(std::shared_ptr<Bridge> bridge, int choice) : bridge_(std::move(bridge)), choice_(choice) {}
+
+  void progress(int read, int total) override {
+    bridge_->push({choice_, Progress{read, total}}, sizeof(Event));
+  }
+  void delta(engine::Delta&& delta) override {
+    const std::size_t bytes = size_of(delta);
+    bridge_->push({choice_, std::move(delta)}, bytes);
+  }
+  void done(engine::Reply&& reply) override { bridge_->push({choice_, std::move(reply)}, 0); }
+  // A copy of an exception shares its text with the original; a new one crosses to the other thread alone.
+  void failed(const engine::RequestError& error) override {
+    bridge_->push({choice_, engine::RequestError(error.kind, error.what(), error.field)}, 0);
+  }
+
+ private:
+  const std::shared_ptr<Bridge> bridge_;
+  const int choice_;
+};
+
 Bridge::Bridge(asio::any_io_executor io) : io_(std::move(io)), timer_(io_) {}
+
+std::shared_ptr<engine::Sink> Bridge::sink(int choice) {
+  return std::make_shared<JobSink>(shared_from_this(), choice);
+}
 
 std::vector<Event> Bridge::take() {
   const std::lock_guard lock(mutex_);
@@ -41,7 +67,7 @@ asio::awaitable<void> Bridge::wait(std::chrono::milliseconds most) {
 }
 
 void Bridge::end_with(engine::RequestError error) {
-  push(std::move(error), 0);
+  push({0, std::move(error)}, 0);
   const std::lock_guard lock(mutex_);
   closed_ = true;
 }
@@ -50,17 +76,6 @@ void Bridge::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   events_.clear();
-}
-
-void Bridge::progress(int read, int total) { push(Progress{read, total}, sizeof(Event)); }
-void Bridge::done(engine::Reply&& reply) { push(std::move(reply), 0); }
-// A copy of an exception shares its text with the original; a new one crosses to the other thread alone.
-void Bridge::failed(const engine::RequestError& error) {
-  push(engine::RequestError(error.kind, error.what(), error.field), 0);
-}
-void Bridge::delta(engine::Delta&& delta) {
-  const std::size_t bytes = size_of(delta);
-  push(std::move(delta), bytes);
 }
 
 void Bridge::push(Event&& event, std::size_t bytes) {
@@ -72,7 +87,8 @@ void Bridge::push(Event&& event, std::size_t bytes) {
     return;
   }
   const bool replaces = std::holds_alternative<Progress>(event) && !events_.empty() &&
-                        std::holds_alternative<Progress>(events_.back());
+                        std::holds_alternative<Progress>(events_.back()) &&
+                        events_.back().choice == event.choice;
   if (replaces) {
     events_.back() = std::move(event);
     return;

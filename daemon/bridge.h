@@ -1,6 +1,7 @@
-// The way of one job's events from the engine's thread to the I/O thread: a queue with a limit in bytes.
+// The way of the events of a request's jobs from the engine's thread to the I/O thread: a queue with a limit
+// in bytes.
 //
-// Threads: the Sink's members are called on the engine's thread and never block. All others belong to the
+// Threads: the sinks' members are called on the engine's thread and never block. All others belong to the
 // I/O thread, which also runs `on_overflow`.
 #pragma once
 
@@ -22,29 +23,32 @@ struct Progress {
   int read, total;  // prompt tokens
 };
 // The last one of a job is a Reply or a RequestError.
-using Event = std::variant<Progress, engine::Delta, engine::Reply, engine::RequestError>;
+struct Event : std::variant<Progress, engine::Delta, engine::Reply, engine::RequestError> {
+  using Base = std::variant<Progress, engine::Delta, engine::Reply, engine::RequestError>;
+  Event(int of_choice, Base what) : Base(std::move(what)), choice(of_choice) {}
+  int choice;  // the job
+};
 
-class Bridge : public engine::Sink, public std::enable_shared_from_this<Bridge> {
+class Bridge : public std::enable_shared_from_this<Bridge> {
  public:
   explicit Bridge(boost::asio::any_io_executor io);
+
+  // For a job; keeps the bridge alive.
+  std::shared_ptr<engine::Sink> sink(int choice);
 
   // What has come since the last call; empty if nothing.
   std::vector<Event> take();
   // Until there is something to take, or the time is over.
   boost::asio::awaitable<void> wait(std::chrono::milliseconds most);
-  // Ends the job's events with an error of the daemon's own. Later ones are dropped.
+  // Ends all events with an error of the daemon's own. Later ones are dropped.
   void end_with(engine::RequestError error);
   // Nobody will take anything any more. Does not touch the executor afterwards.
   void close();
   // Called once if the client takes its events too slowly; later ones are dropped.
   void set_on_overflow(std::function<void()> on_overflow) { on_overflow_ = std::move(on_overflow); }
 
-  void progress(int read, int total) override;
-  void delta(engine::Delta&& delta) override;
-  void done(engine::Reply&& reply) override;
-  void failed(const engine::RequestError& error) override;
-
  private:
+  class JobSink;
   void push(Event&& event, std::size_t bytes);
   void wake(void (Bridge::*what)());
   void stop_waiting() { timer_.cancel(); }

@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 std::string new_id() {
   static constexpr char hex[] = "0123456789abcdef";
   static std::random_device source;
-  std::string id = "chatcmpl-";
+  std::string id;
   for (int word = 0; word < 3; ++word) {
     unsigned bits = source();
     for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += hex[bits & 15];
@@ -27,9 +27,18 @@ std::string new_id() {
 }
 
 struct Prepared {
-  openai::ChatRequest request;
-  engine::Prompt prompt;
+  openai::Request request;
+  std::vector<engine::Prompt> prompts;
 };
+
+engine::Prompt text_prompt(const engine::Engine& engine, const openai::TextPrompt& text, bool special) {
+  engine::Prompt prompt;
+  if (const auto* string = std::get_if<std::string>(&text))
+    prompt.tokens = engine.tokenize(*string, special);
+  else
+    prompt.tokens = std::get<std::vector<int32_t>>(text);
+  return prompt;
+}
 
 }  // namespace
 
@@ -57,24 +66,23 @@ Exchange::~Exchange() {
   account.prompt_tokens += static_cast<uint64_t>(state_ > State::waiting ? prompt_tokens_ : 0);
   account.reply_tokens += static_cast<uint64_t>(reply_tokens_);
   ++(served_                      ? account.served
-     : job_ || ended_             ? account.cancelled
+     : !jobs_.empty() || ended_   ? account.cancelled
      : state_ == State::preparing ? account.refused
                                   : account.failed);
   cancel();
   service_.exchanges_.erase(this);
 }
 
-asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read) {
+asio::awaitable<void> Exchange::start(std::function<openai::Request()> read) {
   Service& service = service_;
   auto work = [read = std::move(read), &service]() -> Prepared {
     Prepared prepared{read(), {}};
-    const openai::ChatRequest& request = prepared.request;
+    const openai::Request& request = prepared.request;
     service.check_model(request.model);
     try {
-      if (request.text)
-        prepared.prompt.tokens = service.engine().tokenize(*request.text);
-      else
-        prepared.prompt = service.engine().prepare(request.conversation);
+      for (const openai::TextPrompt& text : request.texts)
+        prepared.prompts.push_back(text_prompt(service.engine(), text, request.parse_special));
+      if (request.texts.empty()) prepared.prompts.push_back(service.engine().prepare(request.conversation));
     } catch (const engine::RequestError& error) {
       throw openai::from_engine(error);
     }
@@ -82,32 +90,42 @@ asio::awaitable<void> Exchange::start(std::function<openai::ChatRequest()> read)
   };
   Prepared prepared = co_await on_pool(service.pool(), std::move(work));
   request_ = std::move(prepared.request);
-  unenforced_ = std::move(prepared.prompt.unenforced);
-  prompt_tokens_ = static_cast<int>(prepared.prompt.tokens.size());
+  unenforced_ = std::move(prepared.prompts[0].unenforced);
+  for (const engine::Prompt& prompt : prepared.prompts)
+    prompt_tokens_ += static_cast<int>(prompt.tokens.size());
   if (ended_) throw *ended_;
   if (peer_.look() == PeerState::gone) throw PeerGone("the client left before its request was queued");
-  submit(std::move(prepared.prompt));
+  submit(std::move(prepared.prompts));
 }
 
-void Exchange::submit(engine::Prompt&& prompt) {
+// All jobs or none: what was submitted before a refusal is cancelled.
+void Exchange::submit(std::vector<engine::Prompt>&& prompts) {
   const engine::Options& options = service_.configuration().engine;
   int& jobs = ticket_.account().jobs;
-  if (jobs >= options.lanes + options.queue - options.queue / 4)
-    throw openai::too_many("too many requests of this user are waiting: " + std::to_string(jobs),
-                           "queue_full");
+  int choice = 0;
   try {
-    job_ = service_.engine().submit({std::move(prompt), request_.sampling, bridge_});
+    for (const engine::Prompt& prompt : prompts)
+      for (int i = 0; i < request_.n; ++i, ++choice) {
+        if (jobs >= options.lanes + options.queue - options.queue / 4)
+          throw openai::too_many("too many requests of this user are waiting: " + std::to_string(jobs),
+                                 "queue_full");
+        request_.sampling.choice = i;
+        jobs_[choice] = service_.engine().submit({prompt, request_.sampling, bridge_->sink(choice)});
+        ++jobs;
+      }
   } catch (const engine::RequestError& error) {
-    throw openai::from_engine(error);
+    cancel();
+    openai::ApiError refusal = openai::from_engine(error);
+    if (!request_.texts.empty() && refusal.param == "messages") refusal.param = "prompt";
+    throw refusal;
+  } catch (const openai::ApiError&) {
+    cancel();
+    throw;
   }
-  ++jobs;
   state_ = State::waiting;
 }
 
-void Exchange::job_over() {
-  if (job_) --ticket_.account().jobs;
-  job_.reset();
-}
+void Exchange::job_over(int choice) { ticket_.account().jobs -= static_cast<int>(jobs_.erase(choice)); }
 
 asio::awaitable<std::vector<Event>> Exchange::next(std::chrono::milliseconds most) {
   const auto deadline = steady_clock::now() + most;
@@ -122,25 +140,45 @@ asio::awaitable<std::vector<Event>> Exchange::next(std::chrono::milliseconds mos
   }
 }
 
-// Notes how far the job is. An error leaves the list: it is thrown once what came before it has been taken.
+// Notes how far the jobs are. An error ends them all and leaves the list with what came after it: it is
+// thrown once what came before it has been taken.
 void Exchange::settle(std::vector<Event>& events) {
-  for (const Event& event : events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
     if (std::holds_alternative<Progress>(event)) state_ = std::max(state_, State::reading);
-    if (!std::holds_alternative<engine::Delta>(event)) continue;
-    state_ = State::writing;
-    ++reply_tokens_;
+    if (std::holds_alternative<engine::Delta>(event)) {
+      note_time(event.choice);
+      state_ = State::writing;
+      ++reply_tokens_;
+    }
+    if (const auto* reply = std::get_if<engine::Reply>(&event)) {
+      job_over(event.choice);
+      finished_tokens_ += static_cast<int>(reply->tokens.size());
+      state_ = State::writing;
+      served_ = jobs_.empty();
+      if (served_) reply_tokens_ = finished_tokens_;
+    }
+    if (const auto* error = std::get_if<engine::RequestError>(&event)) {
+      job_over(event.choice);
+      failure_ = ended_ ? *ended_ : openai::from_engine(*error);
+      events.erase(events.begin() + static_cast<std::ptrdiff_t>(i), events.end());
+      bridge_->close();
+      cancel();
+      return;
+    }
   }
-  const auto* error = std::get_if<engine::RequestError>(&events.back());
-  const auto* reply = std::get_if<engine::Reply>(&events.back());
-  if (error || reply) job_over();
-  if (reply) {
-    served_ = true;
-    state_ = State::writing;
-    reply_tokens_ = static_cast<int>(reply->tokens.size());
-  }
-  if (!error) return;
-  failure_ = ended_ ? *ended_ : openai::from_engine(*error);
-  events.pop_back();
+}
+
+void Exchange::note_time(int choice) {
+  const auto now = steady_clock::now();
+  const auto since = [now](steady_clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
+  const auto [last, first] = last_delta_.try_emplace(choice, now);
+  if (first)
+    service_.metrics().first_token(since(begun_));
+  else
+    service_.metrics().gap(since(std::exchange(last->second, now)));
 }
 
 std::string_view Exchange::state() const {
@@ -160,8 +198,15 @@ asio::awaitable<void> Exchange::look_after_peer() {
 
 openai::ReplyHead Exchange::head() const {
   const engine::ModelInfo& model = service_.engine_->model();
-  return {
-      id_, created_, model.name, model.fingerprint, model.canon_version, request_.sampling.top_logprobs >= 0};
+  return {id_,
+          created_,
+          model.name,
+          model.fingerprint,
+          model.canon_version,
+          request_.sampling.top_logprobs >= 0,
+          request_.include_usage,
+          request_.choices(),
+          request_.n};
 }
 
 void Exchange::end(openai::ApiError error) {
@@ -172,8 +217,9 @@ void Exchange::end(openai::ApiError error) {
 }
 
 void Exchange::cancel() {
-  if (job_) service_.engine().cancel(*job_);
-  job_over();
+  for (const auto& [choice, job] : jobs_) service_.engine().cancel(job);
+  ticket_.account().jobs -= static_cast<int>(jobs_.size());
+  jobs_.clear();
 }
 
 std::string notes_on(const engine::Reply& reply) {

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "daemon/bridge.h"
-#include "daemon/openai/chat_request.h"
 #include "daemon/openai/reply.h"
+#include "daemon/openai/request.h"
 #include "daemon/peer.h"
 #include "daemon/service.h"
 
@@ -26,21 +27,22 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Reads the request and prepares its prompt on the pool, then submits it. `read` runs on the pool. Throws
-  // ApiError, PeerGone.
-  boost::asio::awaitable<void> start(std::function<openai::ChatRequest()> read);
+  // Reads the request and prepares its prompts on the pool, then submits a job for each of its replies.
+  // `read` runs on the pool. Throws ApiError, PeerGone.
+  boost::asio::awaitable<void> start(std::function<openai::Request()> read);
 
-  // Waits for the next events: deltas, at last a Reply; none if the time is over. Throws PeerGone, and
-  // ApiError if the job fails.
+  // Waits for the next events: deltas, and a Reply for each choice; none if the time is over. Throws
+  // PeerGone, and ApiError if a job fails.
   boost::asio::awaitable<std::vector<Event>> next(std::chrono::milliseconds most = std::chrono::hours(24));
 
-  const openai::ChatRequest& request() const { return request_; }
+  const openai::Request& request() const { return request_; }
   openai::ReplyHead head() const;
   // Words of the request's schemas that the reply is not held to.
   const std::vector<std::string>& unenforced() const { return unenforced_; }
-  int prompt_tokens() const { return prompt_tokens_; }  // 0 before the prompt is prepared
+  int prompt_tokens() const { return prompt_tokens_; }  // of all prompts; 0 before they are prepared
+  bool over() const { return jobs_.empty(); }           // every choice has its Reply
 
-  // From outside: ends the job with an error.
+  // From outside: ends the jobs with an error.
   void end(openai::ApiError error);
 
   // For Status.
@@ -52,24 +54,25 @@ class Exchange {
   std::chrono::steady_clock::time_point begun() const { return begun_; }
 
  private:
-  void submit(engine::Prompt&& prompt);
-  void job_over();
+  void submit(std::vector<engine::Prompt>&& prompts);
+  void job_over(int choice);
   void cancel();
   boost::asio::awaitable<void> look_after_peer();
   void settle(std::vector<Event>& events);
+  void note_time(int choice);
 
   Service& service_;
   Peer& peer_;
   Ticket ticket_;
-  openai::ChatRequest request_;
+  openai::Request request_;
   std::shared_ptr<Bridge> bridge_;
   std::vector<std::string> unenforced_;
   int prompt_tokens_ = 0;
-  std::optional<engine::JobId> job_;       // while it runs
+  std::map<int, engine::JobId> jobs_;      // by choice, while they run
   std::optional<openai::ApiError> ended_;  // by end()
   bool too_slow_ = false;
   enum class State { preparing, waiting, reading, writing } state_ = State::preparing;
-  int reply_tokens_ = 0;
+  int reply_tokens_ = 0, finished_tokens_ = 0;
   bool served_ = false;
   std::optional<openai::ApiError> failure_;  // of the engine, to be thrown
   const std::string id_;
@@ -77,6 +80,7 @@ class Exchange {
   const int64_t created_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_look_, last_probe_;
+  std::map<int, std::chrono::steady_clock::time_point> last_delta_;  // of each choice
 };
 
 // Counts and times of a reply, for the log.

@@ -51,6 +51,7 @@ inline constexpr std::size_t tool_name_bytes = 64;
 inline constexpr std::size_t stops = 16;
 inline constexpr std::size_t stop_bytes = 256;
 inline constexpr int top_logprobs = 20;
+inline constexpr int choices = 16;           // replies to one request
 inline constexpr std::size_t biases = 1024;  // tokens in logit_bias
 
 // What is said

@@ -34,7 +34,7 @@ class LocalConnection : public ServedConnection {
  private:
   template <typename T>
   using awaitable = boost::asio::awaitable<T>;
-  using ReadRequest = std::function<openai::ChatRequest()>;  // runs on the pool
+  using ReadRequest = std::function<openai::Request()>;  // runs on the pool
 
   awaitable<void> serve_calls();
   awaitable<bool> read();

@@ -60,20 +60,20 @@ void add_sampling(json::Object& body, const ipc::Sampling& sampling) {
 
 }  // namespace
 
-openai::ChatRequest to_request(const ipc::Chat& chat, const engine::Sampling& defaults) {
+openai::Request to_request(const ipc::Chat& chat, const engine::Sampling& defaults) {
   json::Object body = conversation_json(chat);
   add_sampling(body, chat);
   return openai::read_chat_request(json::Value(std::move(body)), defaults);
 }
 
-openai::ChatRequest to_request(const ipc::Complete& complete, const engine::Sampling& defaults) {
+openai::Request to_request(const ipc::Complete& complete, const engine::Sampling& defaults) {
   if (complete.prompt.empty()) throw openai::invalid("'prompt' must not be empty", "prompt");
   ipc::Conversation none;
   none.messages.push_back({"user", "", {}, {}, {}});
   json::Object body = conversation_json(none);
   add_sampling(body, complete);
-  openai::ChatRequest request = openai::read_chat_request(json::Value(std::move(body)), defaults);
-  request.text = complete.prompt;
+  openai::Request request = openai::read_chat_request(json::Value(std::move(body)), defaults);
+  request.texts = {complete.prompt};
   return request;
 }
 
@@ -237,7 +237,7 @@ void LocalWhole::add(engine::Delta&& delta) {
 }
 
 ipc::Whole LocalWhole::take(const openai::ReplyHead& head) {
-  for (std::size_t i = 0; i < whole_.calls.size(); ++i) whole_.calls[i].id = openai::call_id(head, i);
+  for (std::size_t i = 0; i < whole_.calls.size(); ++i) whole_.calls[i].id = openai::call_id(head, 0, i);
   return std::move(whole_);
 }
 

@@ -14,8 +14,8 @@ namespace lockstep::daemon {
 
 // Requests take the form that an OpenAI client sends, so that both are checked by the same table of fields.
 // Throw ApiError.
-openai::ChatRequest to_request(const ipc::Chat& chat, const engine::Sampling& defaults);
-openai::ChatRequest to_request(const ipc::Complete& complete, const engine::Sampling& defaults);
+openai::Request to_request(const ipc::Chat& chat, const engine::Sampling& defaults);
+openai::Request to_request(const ipc::Complete& complete, const engine::Sampling& defaults);
 std::vector<int32_t> tokens_of(const ipc::Tokenize& tokenize, const engine::Engine& engine,
                                const engine::Sampling& defaults);
 

@@ -12,6 +12,7 @@
 
 #include "daemon/accounts.h"
 #include "daemon/configuration.h"
+#include "daemon/metrics.h"
 #include "engine/engine.h"
 
 namespace lockstep::daemon {
@@ -85,6 +86,8 @@ class Service {
   std::vector<const Exchange*> exchanges(const Caller& caller) const;
   Accounts& accounts() { return accounts_; }
   const Accounts& accounts() const { return accounts_; }
+  Metrics& metrics() { return metrics_; }
+  const Metrics& metrics() const { return metrics_; }
 
  private:
   friend class Room;
@@ -100,6 +103,7 @@ class Service {
   int requests_ = 0;
   std::size_t bodies_ = 0;
   Accounts accounts_;
+  Metrics metrics_;
   std::set<Exchange*> exchanges_;
   boost::asio::thread_pool pool_;
 };

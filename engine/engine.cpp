@@ -134,8 +134,8 @@ class RealEngine final : public Engine {
       throw RequestError(RequestError::Kind::invalid, e.what(), "messages");
     }
   }
-  std::vector<int32_t> tokenize(std::string_view text) const override {
-    return tokenizer_.encode(text, false);
+  std::vector<int32_t> tokenize(std::string_view text, bool special) const override {
+    return tokenizer_.encode(text, special);
   }
   std::string detokenize(std::span<const int32_t> ids) const override {
     return tokenizer_.decode(ids, false);
@@ -164,7 +164,7 @@ class RealEngine final : public Engine {
     const int room = info_.context - length;
     lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
     lane->tokens = lane->job.prompt.tokens;
-    lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens));
+    lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens)) + static_cast<uint64_t>(s.choice);
     std::optional<FormFilter> form;
     if (lane->job.prompt.form)
       form.emplace(lane->job.prompt.form, tokenizer_, checkpoint_.config().end_tokens);

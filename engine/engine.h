@@ -100,6 +100,7 @@ enum class Finish { stop, length, tool_calls };
 
 struct Reply {
   Finish finish;
+  std::string stop;  // the stop string that ended it, or empty
   int prompt_tokens = 0, cached_tokens = 0, reasoning_tokens = 0;
   std::vector<int32_t> tokens;  // the end token included
   std::string token_sha;        // SHA-256 over the ids as little-endian u32, hex
@@ -153,7 +154,8 @@ class Engine {
 
   // Throw RequestError (invalid, context_overflow).
   virtual Prompt prepare(const Conversation&) const = 0;
-  virtual std::vector<int32_t> tokenize(std::string_view text) const = 0;  // no added tokens
+  // `special`: names of added tokens in the text are those tokens, else they are text.
+  virtual std::vector<int32_t> tokenize(std::string_view text, bool special = false) const = 0;
   virtual std::string detokenize(std::span<const int32_t>) const = 0;
 
   // Throws RequestError: invalid, context_overflow, busy.

@@ -15,6 +15,7 @@
 #include "daemon/http/routes.h"
 #include "daemon/limits.h"
 #include "daemon/log.h"
+#include "daemon/on_pool.h"
 
 namespace lockstep::daemon::http {
 namespace {
@@ -62,11 +63,11 @@ asio::awaitable<void> Connection::run(std::shared_ptr<Connection> self) {
     co_await self->serve_requests();
   } catch (const PeerGone& gone) {
     self->notes_ = gone.what();
-    self->log_request(499);
+    self->end_request(499);
   } catch (const boost::system::system_error& failed) {
     self->notes_ =
         self->broken_.empty() ? "the connection broke (" + failed.code().message() + ")" : self->broken_;
-    self->log_request(499);
+    self->end_request(499);
   }
   self->stream_.close();
 }
@@ -113,6 +114,7 @@ asio::awaitable<bool> Connection::read_header() {
   begun_ = std::chrono::steady_clock::now();
   notes_.clear();
   label_.clear();
+  route_ = "other";
   streaming_ = false;
   framing_ = {};
   parser_.emplace();
@@ -134,7 +136,7 @@ asio::awaitable<bool> Connection::read_header() {
   framing_.keep_alive = false;
   notes_ = refusal->what();
   co_await write(to_bytes(error_response(*refusal), framing_));
-  log_request(refusal->status);
+  end_request(refusal->status);
   co_await linger();
   co_return false;
 }
@@ -149,13 +151,13 @@ asio::awaitable<void> Connection::serve_request() {
   }
   if (finishing_) framing_.keep_alive = false;
   if (!response) {
-    log_request(200);
+    end_request(200);
     co_return;
   }
   const bool body_unread = !parser_->is_done();
   if (body_unread && !body_can_be_drained()) framing_.keep_alive = false;
   co_await write(to_bytes(*response, framing_));
-  log_request(response->status);
+  end_request(response->status);
   if (body_unread && framing_.keep_alive) co_await drain_body();
 }
 
@@ -163,15 +165,27 @@ asio::awaitable<std::optional<Response>> Connection::answer() {
   const auto& request = parser_->get();
   const std::string path(path_of(request.target()));
   if (guard_ && admit(path)) co_return json_response(200, json::Object{});
-  if (!is_chat(request.method_string(), path)) co_return answer_get(service_, path);
+  const Route route = route_of(request.method_string(), path);
+  route_ = route.name;
+  if (route.answer) co_return route.answer(service_, route.id);
   const auto length = parser_->content_length();
   Ticket ticket = service_.admit(account(), length ? *length : limits::body_bytes);
   co_await read_body();
   ticket.resize(request.body().size());
-  ChatOutcome outcome =
-      co_await serve_chat(service_, *this, *this, std::move(ticket), std::move(parser_->get().body()));
+  if (route.utility) co_return co_await answer_utility(*route.utility, std::move(ticket));
+  ReplyOutcome outcome = co_await serve_replies(*route.endpoint, service_, *this, *this, std::move(ticket),
+                                                std::move(parser_->get().body()));
   notes_ = std::move(outcome.notes);
   co_return std::move(outcome.response);
+}
+
+asio::awaitable<Response> Connection::answer_utility(const Utility& utility, Ticket ticket) {
+  const Ticket held = std::move(ticket);  // until the answer is there
+  auto work = [&utility, &service = service_, text = std::move(parser_->get().body())] {
+    return utility.answer(service, openai::parse_body(text));
+  };
+  const json::Value body = co_await on_pool(service_.pool(), std::move(work));
+  co_return json_response(200, body);
 }
 
 // Throws ApiError. True: the request was a browser's question, whether a page may ask.
@@ -274,9 +288,10 @@ void Connection::hang_up(const std::string& why) {
   stream_.close();
 }
 
-void Connection::log_request(int status) const {
+void Connection::end_request(int status) {
   if (!parser_) return;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun_;
+  service_.metrics().request(route_, status, label_, taken.count());
   char numbers[48];
   std::snprintf(numbers, sizeof numbers, " %d %.3fs ", status, taken.count());
   const auto& request = parser_->get();

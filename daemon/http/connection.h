@@ -15,9 +15,10 @@
 #include <optional>
 #include <string>
 
-#include "daemon/http/chat.h"
 #include "daemon/http/guard.h"
+#include "daemon/http/replies.h"
 #include "daemon/http/response.h"
+#include "daemon/http/utilities.h"
 #include "daemon/server.h"
 #include "daemon/service.h"
 
@@ -55,7 +56,8 @@ class Connection : public ServedConnection, public ReplyChannel {
   bool body_can_be_drained();
   bool expects_continue() const;
   bool admit(std::string_view path);
-  void log_request(int status) const;
+  awaitable<Response> answer_utility(const Utility& utility, Ticket ticket);
+  void end_request(int status);
 
   Service& service_;
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
@@ -69,6 +71,7 @@ class Connection : public ServedConnection, public ReplyChannel {
   std::string broken_;      // why hang_up() was called
   bool finishing_ = false;  // no further request
   bool streaming_ = false;  // the header of a stream is out
+  std::string_view route_;  // of the request, for the metrics
   std::string label_;       // of the key that the request showed
   std::string notes_;       // on the request, for its log line
 };

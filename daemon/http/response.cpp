@@ -25,7 +25,9 @@ std::string connection_line(const Framing& framing) {
 
 }  // namespace
 
-Response json_response(int status, const json::Value& body) { return {status, json::write(body) + "\n", {}}; }
+Response json_response(int status, const json::Value& body) {
+  return {status, json::write(body) + "\n", {}, "application/json"};
+}
 
 Response error_response(const openai::ApiError& error) {
   Response response = json_response(error.status, openai::to_json(error));
@@ -36,7 +38,8 @@ Response error_response(const openai::ApiError& error) {
 
 std::string to_bytes(const Response& response, const Framing& framing) {
   std::string out = status_line(response.status, framing);
-  out += "Content-Type: application/json\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
+  out += "Content-Type: " + std::string(response.type) +
+         "\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
   out += lines(response.headers) + lines(framing.headers) + connection_line(framing) + "\r\n";
   if (!framing.head) out += response.body;
   return out;
@@ -55,6 +58,10 @@ std::string chunk(std::string_view data) {
   return out.append("\r\n").append(data).append("\r\n");
 }
 
-std::string event(std::string_view data) { return std::string("data: ").append(data).append("\n\n"); }
+std::string event(std::string_view name, std::string_view data) {
+  std::string out;
+  if (!name.empty()) out.append("event: ").append(name).append("\n");
+  return out.append("data: ").append(data).append("\n\n");
+}
 
 }  // namespace lockstep::daemon::http

@@ -15,8 +15,9 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Response {
   int status = 200;
-  std::string body;  // JSON text
+  std::string body;
   Headers headers;
+  std::string_view type = "application/json";
 };
 
 Response json_response(int status, const json::Value& body);
@@ -37,7 +38,7 @@ std::string stream_header(const Framing& framing);
 std::string chunk(std::string_view data);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
-// One server-sent event.
-std::string event(std::string_view data);
+// One server-sent event; most have no name.
+std::string event(std::string_view name, std::string_view data);
 
 }  // namespace lockstep::daemon::http

@@ -3,32 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/http/metrics_page.h"
+
 namespace lockstep::daemon::http {
 namespace {
-
-constexpr std::string_view chat_path = "/v1/chat/completions";
-constexpr std::string_view model_prefix = "/v1/models/";
-constexpr std::array get_paths{"/live", "/health", "/v1/models"};
-
-bool is_get_path(std::string_view path) {
-  for (const std::string_view known : get_paths)
-    if (path == known) return true;
-  return path.starts_with(model_prefix) && path.size() > model_prefix.size();
-}
-
-openai::ApiError wrong_method(std::string_view method, std::string_view path, const std::string& allowed) {
-  return {405,
-          "invalid_request_error",
-          std::string(path) + " takes " + allowed + ", not " + std::string(method),
-          {},
-          "method_not_allowed"};
-}
 
 json::Value model_json(const engine::ModelInfo& model) {
   return json::Object{{"id", model.name},
                       {"object", "model"},
                       {"created", model.created},
                       {"owned_by", "lockstep"},
+                      {"context_length", model.context},
                       {"max_model_len", model.context},
                       {"family", model.family},
                       {"fingerprint", model.fingerprint},
@@ -37,7 +22,14 @@ json::Value model_json(const engine::ModelInfo& model) {
                       {"device_description", model.device_description}};
 }
 
-Response health(const Service& service) {
+const engine::ModelInfo& model_of(const Service& service) {
+  if (!service.has_engine()) throw openai::unavailable("the model is being loaded", "model_loading", 2);
+  return service.engine().model();
+}
+
+Response live(Service&, std::string_view) { return json_response(200, json::Object{{"status", "alive"}}); }
+
+Response health(Service& service, std::string_view) {
   static constexpr std::array names{"loading", "ok", "stopping"};
   const bool ready = service.state() == Service::State::ready;
   json::Object body{{"status", names[static_cast<std::size_t>(service.state())]}};
@@ -51,33 +43,57 @@ Response health(const Service& service) {
   return response;
 }
 
-Response models(const Service& service) {
+Response metrics(Service& service, std::string_view) { return metrics_page(service); }
+
+Response models(Service& service, std::string_view) {
   json::Array data;
-  data.push_back(model_json(service.engine().model()));
+  data.push_back(model_json(model_of(service)));
   return json_response(200, json::Object{{"object", "list"}, {"data", std::move(data)}});
 }
 
-}  // namespace
-
-bool is_chat(std::string_view method, std::string_view path) {
-  if (path == chat_path) {
-    if (method != "POST") throw wrong_method(method, path, "POST");
-    return true;
-  }
-  if (!is_get_path(path))
-    throw openai::ApiError(404, "invalid_request_error", "there is nothing at " + std::string(path), {},
-                           "not_found");
-  if (method != "GET" && method != "HEAD") throw wrong_method(method, path, "GET");
-  return false;
+Response model(Service& service, std::string_view id) {
+  const engine::ModelInfo& served = model_of(service);
+  service.check_model(std::string(id));
+  return json_response(200, model_json(served));
 }
 
-Response answer_get(const Service& service, std::string_view path) {
-  if (path == "/live") return json_response(200, json::Object{{"status", "alive"}});
-  if (path == "/health") return health(service);
-  if (!service.has_engine()) throw openai::unavailable("the model is being loaded", "model_loading", 2);
-  if (path == "/v1/models") return models(service);
-  service.check_model(std::string(path.substr(model_prefix.size())));
-  return json_response(200, model_json(service.engine().model()));
+// A path that ends with '/' has an id behind it.
+struct Answer {
+  std::string_view method, path;
+  Response (*answer)(Service&, std::string_view);
+};
+constexpr Answer answers[] = {
+    {"GET", "/live", live},        {"GET", "/health", health},    {"GET", "/metrics", metrics},
+    {"GET", "/v1/models", models}, {"GET", "/v1/models/", model},
+};
+
+}  // namespace
+
+Route route_of(std::string_view method, std::string_view path) {
+  std::string allowed;
+  const auto fits = [&](std::string_view wanted) {
+    const bool good = method == wanted || (wanted == "GET" && method == "HEAD");
+    if (!good && allowed.find(wanted) == std::string::npos)
+      allowed += (allowed.empty() ? "" : ", ") + std::string(wanted);
+    return good;
+  };
+  for (const Endpoint& endpoint : endpoints())
+    if (path == endpoint.path && fits("POST")) return {endpoint.path, &endpoint, nullptr, nullptr, {}};
+  for (const Utility& utility : utilities())
+    if (path == utility.path && fits("POST")) return {utility.path, nullptr, &utility, nullptr, {}};
+  for (const Answer& one : answers) {
+    const bool with_id = one.path.ends_with('/');
+    if (with_id ? !path.starts_with(one.path) || path.size() == one.path.size() : path != one.path) continue;
+    if (!fits(one.method)) continue;
+    return {one.path, nullptr, nullptr, one.answer,
+            std::string(path.substr(with_id ? one.path.size() : path.size()))};
+  }
+  if (allowed.empty())
+    throw openai::ApiError(404, "invalid_request_error", "there is nothing at " + std::string(path), {},
+                           "not_found");
+  throw openai::ApiError(405, "invalid_request_error",
+                         std::string(path) + " takes " + allowed + ", not " + std::string(method), {},
+                         "method_not_allowed");
 }
 
 std::string_view path_of(std::string_view target) {

@@ -4,17 +4,23 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/http/endpoints.h"
 #include "daemon/http/response.h"
+#include "daemon/http/utilities.h"
 #include "daemon/service.h"
 
 namespace lockstep::daemon::http {
 
-// GET /live, /health, /v1/models, /v1/models/{id}; POST /v1/chat/completions. True for the last one, which
-// the caller answers itself. Throws ApiError (404, 405) for any other target or method; HEAD counts as GET.
-bool is_chat(std::string_view method, std::string_view path);
+struct Route {
+  std::string_view name = "other";     // as in metrics: the path, without what a client may choose
+  const Endpoint* endpoint = nullptr;  // one of the three: makes replies
+  const Utility* utility = nullptr;    // answers a body
+  Response (*answer)(Service& service, std::string_view id) = nullptr;  // has none; throws ApiError
+  std::string id;                                                       // in the path
+};
 
-// Answers a GET that is_chat() let pass. Throws ApiError.
-Response answer_get(const Service& service, std::string_view path);
+// HEAD counts as GET. Throws ApiError: 404, 405.
+Route route_of(std::string_view method, std::string_view path);
 
 // The path of a request's target, also of an absolute one.
 std::string_view path_of(std::string_view target);

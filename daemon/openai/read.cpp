@@ -31,7 +31,7 @@ const json::Value* present(const json::Value& object, std::string_view key) {
 }
 
 const json::Value& required(const json::Value& object, std::string_view key, const std::string& at) {
-  const std::string param = at + "." + std::string(key);
+  const std::string param = (at.empty() ? "" : at + ".") + std::string(key);
   const json::Value* value = object.find(key);
   if (!value) throw invalid("'" + param + "' is missing", param);
   return *value;
@@ -83,6 +83,14 @@ uint64_t read_integer(const json::Value& value, const std::string& param, uint64
   if (error != std::errc() || end != text.data() + text.size() || parsed < low || parsed > high)
     refuse_range(*number, param, "an integer", std::to_string(low), std::to_string(high));
   return parsed;
+}
+
+std::vector<int32_t> read_tokens(const json::Value& value, const std::string& param) {
+  std::vector<int32_t> tokens;
+  for (const json::Value& item : read_array(value, param))
+    tokens.push_back(static_cast<int32_t>(
+        read_integer(item, param + "[" + std::to_string(tokens.size()) + "]", 0, 0x7fffffff)));
+  return tokens;
 }
 
 }  // namespace lockstep::daemon::openai

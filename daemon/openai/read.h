@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/json/value.h"
 
@@ -18,9 +19,12 @@ float read_number(const json::Value& value, const std::string& param, double low
 // A number written as an integer from low to high.
 uint64_t read_integer(const json::Value& value, const std::string& param, uint64_t low, uint64_t high);
 
+// Token ids: an array of integers.
+std::vector<int32_t> read_tokens(const json::Value& value, const std::string& param);
+
 // The member of an object, or nullptr if it is missing or null.
 const json::Value* present(const json::Value& object, std::string_view key);
-// The member, which must be there; `at` is the object's own name.
+// The member, which must be there; `at` is the object's own name, or empty.
 const json::Value& required(const json::Value& object, std::string_view key, const std::string& at);
 
 [[noreturn]] void refuse_kind(const json::Value& value, const std::string& param, std::string_view wanted);

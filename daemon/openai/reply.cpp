@@ -7,20 +7,6 @@
 namespace lockstep::daemon::openai {
 namespace {
 
-// A token's text; bytes that are no whole character are written as \xNN, as OpenAI does. The bytes
-// themselves are beside it.
-std::string token_text(const std::string& bytes) {
-  if (simdjson::validate_utf8(bytes)) return bytes;
-  static constexpr char hex[] = "0123456789abcdef";
-  std::string out = "bytes:";
-  for (const unsigned char c : bytes) {
-    out += "\\x";
-    out += hex[c >> 4];
-    out += hex[c & 15];
-  }
-  return out;
-}
-
 json::Object token_json(const std::string& bytes, float logprob) {
   json::Array numbers;
   for (const unsigned char c : bytes) numbers.emplace_back(static_cast<int>(c));
@@ -55,33 +41,22 @@ double rate(double tokens, double seconds) {
   return seconds > 0 && tokens > 0 ? std::round(tokens / seconds * 1e3) / 1e3 : 0;
 }
 
-std::string system_fingerprint(const ReplyHead& head) {
-  return "canon" + std::to_string(head.canon_version) + "-" + head.fingerprint.substr(0, 12);
-}
-
 }  // namespace
 
-std::string call_id(const ReplyHead& head, std::size_t index) {
-  const std::size_t dash = head.id.find('-');
-  return "call_" + head.id.substr(dash + 1) + "_" + std::to_string(index);
+void Usage::add(int choice, const engine::Reply& reply) {
+  completion += static_cast<int64_t>(reply.tokens.size());
+  reasoning += reply.reasoning_tokens;
+  if (choice % replies_a_prompt_ != 0) return;
+  prompt += reply.prompt_tokens;
+  cached += reply.cached_tokens;
 }
 
-std::string_view finish_name(engine::Finish finish) {
-  switch (finish) {
-    case engine::Finish::stop: return "stop";
-    case engine::Finish::length: return "length";
-    case engine::Finish::tool_calls: return "tool_calls";
-  }
-  return "stop";
-}
-
-json::Value usage_json(const engine::Reply& reply) {
-  const auto completion = static_cast<int64_t>(reply.tokens.size());
-  json::Object prompt_details{{"cached_tokens", reply.cached_tokens}};
-  json::Object completion_details{{"reasoning_tokens", reply.reasoning_tokens}};
-  return json::Object{{"prompt_tokens", reply.prompt_tokens},
+json::Value Usage::json() const {
+  json::Object prompt_details{{"cached_tokens", cached}};
+  json::Object completion_details{{"reasoning_tokens", reasoning}};
+  return json::Object{{"prompt_tokens", prompt},
                       {"completion_tokens", completion},
-                      {"total_tokens", reply.prompt_tokens + completion},
+                      {"total_tokens", prompt + completion},
                       {"prompt_tokens_details", std::move(prompt_details)},
                       {"completion_tokens_details", std::move(completion_details)}};
 }
@@ -104,48 +79,104 @@ json::Value lockstep_json(const ReplyHead& head, const engine::Reply& reply) {
                       {"timings", std::move(timings)}};
 }
 
-void WholeReply::add(engine::Delta&& delta) {
-  reasoning_ += delta.reasoning;
-  content_ += delta.content;
-  for (engine::Delta::Call& call : delta.calls) {
-    const auto index = static_cast<std::size_t>(call.index);
-    if (calls_.size() <= index) calls_.resize(index + 1);
-    calls_[index].name += call.name;
-    calls_[index].arguments += call.arguments;
-  }
-  append_logprobs(delta, logprobs_);
+std::string system_fingerprint(const ReplyHead& head) {
+  return "canon" + std::to_string(head.canon_version) + "-" + head.fingerprint.substr(0, 12);
 }
 
-json::Value WholeReply::finish(const engine::Reply& reply) const {
-  json::Object message{
-      {"role", "assistant"},
-      {"content", content_.empty() && !calls_.empty() ? json::Value() : json::Value(content_)}};
-  if (!reasoning_.empty()) message.push_back({"reasoning_content", reasoning_});
-  if (!calls_.empty()) {
-    json::Array calls;
-    for (const Call& call : calls_) {
-      json::Object function{{"name", call.name}, {"arguments", call.arguments}};
-      calls.emplace_back(json::Object{
-          {"id", call_id(head_, calls.size())}, {"type", "function"}, {"function", std::move(function)}});
-    }
-    message.push_back({"tool_calls", std::move(calls)});
+std::string call_id(const ReplyHead& head, int choice, std::size_t index) {
+  const std::string of_choice = choice > 0 ? "_" + std::to_string(choice) : "";
+  return "call_" + head.id + of_choice + "_" + std::to_string(index);
+}
+
+std::string_view finish_name(engine::Finish finish) {
+  switch (finish) {
+    case engine::Finish::stop: return "stop";
+    case engine::Finish::length: return "length";
+    case engine::Finish::tool_calls: return "tool_calls";
   }
-  json::Object choice{{"index", 0},
-                      {"message", std::move(message)},
-                      {"logprobs", logprobs_json(head_.logprobs, logprobs_)},
-                      {"finish_reason", finish_name(reply.finish)}};
-  return json::Object{{"id", head_.id},
+  return "stop";
+}
+
+std::string token_text(const std::string& bytes) {
+  if (simdjson::validate_utf8(bytes)) return bytes;
+  static constexpr char hex[] = "0123456789abcdef";
+  std::string out = "bytes:";
+  for (const unsigned char c : bytes) {
+    out += "\\x";
+    out += hex[c >> 4];
+    out += hex[c & 15];
+  }
+  return out;
+}
+
+void Collected::add(engine::Delta& delta) {
+  reasoning += delta.reasoning;
+  content += delta.content;
+  for (engine::Delta::Call& call : delta.calls) {
+    const auto index = static_cast<std::size_t>(call.index);
+    if (calls.size() <= index) calls.resize(index + 1);
+    calls[index].name += call.name;
+    calls[index].arguments += call.arguments;
+  }
+}
+
+WholeChat::WholeChat(ReplyHead head)
+    : head_(std::move(head)),
+      choices_(static_cast<std::size_t>(head_.choices)),
+      usage_(head_.replies_a_prompt) {}
+
+void WholeChat::add(int choice, engine::Delta&& delta) {
+  Choice& one = choices_[static_cast<std::size_t>(choice)];
+  one.said.add(delta);
+  append_logprobs(delta, one.logprobs);
+}
+
+void WholeChat::finish(int choice, engine::Reply&& reply) {
+  usage_.add(choice, reply);
+  choices_[static_cast<std::size_t>(choice)].reply = std::move(reply);
+}
+
+json::Value WholeChat::message(int index) const {
+  const Collected& said = choices_[static_cast<std::size_t>(index)].said;
+  const bool only_calls = said.content.empty() && !said.calls.empty();
+  json::Object message{{"role", "assistant"},
+                       {"content", only_calls ? json::Value() : json::Value(said.content)}};
+  if (!said.reasoning.empty()) message.push_back({"reasoning_content", said.reasoning});
+  if (said.calls.empty()) return message;
+  json::Array calls;
+  for (const Collected::Call& call : said.calls) {
+    json::Object function{{"name", call.name}, {"arguments", call.arguments}};
+    calls.emplace_back(json::Object{{"id", call_id(head_, index, calls.size())},
+                                    {"type", "function"},
+                                    {"function", std::move(function)}});
+  }
+  message.push_back({"tool_calls", std::move(calls)});
+  return message;
+}
+
+json::Value WholeChat::body() {
+  json::Array choices;
+  for (int i = 0; i < head_.choices; ++i) {
+    Choice& one = choices_[static_cast<std::size_t>(i)];
+    json::Object choice{{"index", i},
+                        {"message", message(i)},
+                        {"logprobs", logprobs_json(head_.logprobs, std::move(one.logprobs))},
+                        {"finish_reason", finish_name(one.reply.finish)}};
+    if (head_.choices > 1) choice.push_back({"lockstep", lockstep_json(head_, one.reply)});
+    choices.emplace_back(std::move(choice));
+  }
+  return json::Object{{"id", "chatcmpl-" + head_.id},
                       {"object", "chat.completion"},
                       {"created", head_.created},
                       {"model", head_.model},
                       {"system_fingerprint", system_fingerprint(head_)},
-                      {"choices", one(std::move(choice))},
-                      {"usage", usage_json(reply)},
-                      {"lockstep", lockstep_json(head_, reply)}};
+                      {"choices", std::move(choices)},
+                      {"usage", usage_.json()},
+                      {"lockstep", lockstep_json(head_, choices_[0].reply)}};
 }
 
-json::Object StreamedReply::chunk(json::Array choices) const {
-  return {{"id", head_.id},
+json::Object StreamedChat::chunk(json::Array choices) const {
+  return {{"id", "chatcmpl-" + head_.id},
           {"object", "chat.completion.chunk"},
           {"created", head_.created},
           {"model", head_.model},
@@ -153,19 +184,22 @@ json::Object StreamedReply::chunk(json::Array choices) const {
           {"choices", std::move(choices)}};
 }
 
-json::Array StreamedReply::choice(json::Value delta, json::Value finish, json::Value logprobs) const {
-  return one(json::Object{{"index", 0},
+json::Array StreamedChat::choice(int index, json::Value delta, json::Value finish,
+                                 json::Value logprobs) const {
+  return one(json::Object{{"index", index},
                           {"delta", std::move(delta)},
                           {"logprobs", std::move(logprobs)},
                           {"finish_reason", std::move(finish)}});
 }
 
-json::Value StreamedReply::opening() const {
-  json::Object delta{{"role", "assistant"}, {"content", ""}};
-  return chunk(choice(std::move(delta), nullptr, nullptr));
+void StreamedChat::open(StreamEvents& out) {
+  for (int i = 0; i < head_.choices; ++i) {
+    json::Object delta{{"role", "assistant"}, {"content", ""}};
+    out.push_back({{}, chunk(choice(i, std::move(delta), nullptr, nullptr))});
+  }
 }
 
-json::Value StreamedReply::piece(engine::Delta&& delta) const {
+void StreamedChat::add(int index, engine::Delta&& delta, StreamEvents& out) {
   json::Object said;
   if (!delta.reasoning.empty()) said.push_back({"reasoning_content", std::move(delta.reasoning)});
   if (!delta.content.empty()) said.push_back({"content", std::move(delta.content)});
@@ -173,7 +207,7 @@ json::Value StreamedReply::piece(engine::Delta&& delta) const {
   for (engine::Delta::Call& call : delta.calls) {
     json::Object function, entry{{"index", call.index}};
     if (!call.name.empty()) {
-      entry.push_back({"id", call_id(head_, static_cast<std::size_t>(call.index))});
+      entry.push_back({"id", call_id(head_, index, static_cast<std::size_t>(call.index))});
       entry.push_back({"type", "function"});
       function.push_back({"name", std::move(call.name)});
     }
@@ -184,18 +218,28 @@ json::Value StreamedReply::piece(engine::Delta&& delta) const {
   if (!calls.empty()) said.push_back({"tool_calls", std::move(calls)});
   json::Array tokens;
   append_logprobs(delta, tokens);
-  return chunk(choice(std::move(said), nullptr, logprobs_json(head_.logprobs, std::move(tokens))));
+  if (said.empty() && tokens.empty()) return;
+  json::Value logprobs = logprobs_json(head_.logprobs, std::move(tokens));
+  out.push_back({{}, chunk(choice(index, std::move(said), nullptr, std::move(logprobs)))});
 }
 
-std::vector<json::Value> StreamedReply::closing(const engine::Reply& reply) const {
-  std::vector<json::Object> chunks;
-  chunks.push_back(chunk(choice(json::Object{}, finish_name(reply.finish), nullptr)));
-  if (include_usage_) {
-    chunks.push_back(chunk({}));
-    chunks.back().push_back({"usage", usage_json(reply)});
-  }
-  chunks.back().push_back({"lockstep", lockstep_json(head_, reply)});
-  return {std::make_move_iterator(chunks.begin()), std::make_move_iterator(chunks.end())};
+void StreamedChat::finish(int index, engine::Reply&& reply, StreamEvents& out) {
+  usage_.add(index, reply);
+  if (index == 0) lockstep_ = lockstep_json(head_, reply);
+  if (!last_.empty()) out.push_back({{}, std::exchange(last_, {})});
+  last_ = chunk(choice(index, json::Object{}, finish_name(reply.finish), nullptr));
 }
+
+void StreamedChat::close(StreamEvents& out) {
+  if (head_.include_usage) {
+    out.push_back({{}, std::move(last_)});
+    last_ = chunk({});
+    last_.push_back({"usage", usage_.json()});
+  }
+  last_.push_back({"lockstep", std::move(lockstep_)});
+  out.push_back({{}, std::move(last_)});
+}
+
+void StreamedChat::fail(const ApiError& error, StreamEvents& out) { out.push_back({{}, to_json(error)}); }
 
 }  // namespace lockstep::daemon::openai

@@ -1,4 +1,5 @@
-// Replies in OpenAI's shape: chat.completion, and chat.completion.chunk for streams.
+// What replies of every endpoint have in common, and the shape of chat completions: chat.completion, and
+// chat.completion.chunk for streams.
 #pragma once
 
 #include <cstdint>
@@ -7,65 +8,101 @@
 #include <vector>
 
 #include "daemon/json/value.h"
+#include "daemon/openai/shape.h"
 #include "engine/engine.h"
 
 namespace lockstep::daemon::openai {
 
-// What all pieces of one reply have in common.
+// What all pieces of one request's replies have in common.
 struct ReplyHead {
-  std::string id;       // "chatcmpl-…"
+  std::string id;       // 24 hexadecimal digits
   int64_t created = 0;  // seconds since 1970
   std::string model;    // the served model's name
   std::string fingerprint;
   int canon_version = 0;
-  bool logprobs = false;  // wanted by the request
+  bool logprobs = false;       // wanted by the request
+  bool include_usage = false;  // in a stream
+  int choices = 1;             // replies that will come
+  int replies_a_prompt = 1;    // so many of them in turn share a prompt
 };
 
-// {"prompt_tokens", "completion_tokens", "total_tokens", …_details}
-json::Value usage_json(const engine::Reply& reply);
+// Counts of tokens over the replies of a request; a prompt that several replies share counts once.
+class Usage {
+ public:
+  explicit Usage(int replies_a_prompt) : replies_a_prompt_(replies_a_prompt) {}
+  void add(int choice, const engine::Reply& reply);
+
+  int64_t prompt = 0, cached = 0, completion = 0, reasoning = 0;
+  // {"prompt_tokens", "completion_tokens", "total_tokens", …_details}
+  json::Value json() const;
+
+ private:
+  int replies_a_prompt_;
+};
 
 // What lockstep says beyond OpenAI: token_sha (12 digits and whole), seed, model fingerprint, canon version,
-// counts and timings.
+// counts and timings. Of several replies the first has it, and each its own in its choice.
 json::Value lockstep_json(const ReplyHead& head, const engine::Reply& reply);
 
-// The id of the reply's call of this index.
-std::string call_id(const ReplyHead& head, std::size_t index);
+// "canon1-" and the first 12 digits of the model's fingerprint.
+std::string system_fingerprint(const ReplyHead& head);
+
+// The id of a reply's call of this index.
+std::string call_id(const ReplyHead& head, int choice, std::size_t index);
 
 std::string_view finish_name(engine::Finish finish);
 
-// Collects a reply that is sent whole.
-class WholeReply {
- public:
-  explicit WholeReply(ReplyHead head) : head_(std::move(head)) {}
-  void add(engine::Delta&& delta);
-  json::Value finish(const engine::Reply& reply) const;
+// A token's text; bytes that are no whole character are written as \xNN.
+std::string token_text(const std::string& bytes);
 
- private:
+// A reply's text and calls, collected.
+struct Collected {
   struct Call {
     std::string name, arguments;
   };
-  ReplyHead head_;
-  std::string reasoning_, content_;
-  std::vector<Call> calls_;
-  json::Array logprobs_;
+  std::string reasoning, content;
+  std::vector<Call> calls;
+  void add(engine::Delta& delta);
 };
 
-// Makes the chunks of a streamed reply; the caller frames them.
-class StreamedReply {
+class WholeChat : public WholeShape {
  public:
-  StreamedReply(ReplyHead head, bool include_usage) : head_(std::move(head)), include_usage_(include_usage) {}
-  json::Value opening() const;                     // the role
-  json::Value piece(engine::Delta&& delta) const;  // text, pieces of calls, log-probabilities
-  // finish_reason, and with include_usage one more with the usage and no choices. The last carries the
-  // lockstep object.
-  std::vector<json::Value> closing(const engine::Reply& reply) const;
+  explicit WholeChat(ReplyHead head);
+  void add(int choice, engine::Delta&& delta) override;
+  void finish(int choice, engine::Reply&& reply) override;
+  json::Value body() override;
+
+ private:
+  struct Choice {
+    Collected said;
+    json::Array logprobs;
+    engine::Reply reply;
+  };
+  json::Value message(int index) const;
+
+  const ReplyHead head_;
+  std::vector<Choice> choices_;
+  Usage usage_;
+};
+
+class StreamedChat : public StreamShape {
+ public:
+  explicit StreamedChat(ReplyHead head) : head_(std::move(head)), usage_(head_.replies_a_prompt) {}
+  void open(StreamEvents& out) override;                                       // the roles
+  void add(int choice, engine::Delta&& delta, StreamEvents& out) override;     // text, pieces of calls
+  void finish(int choice, engine::Reply&& reply, StreamEvents& out) override;  // finish_reason
+  // With include_usage one more chunk with the usage and no choices. The last chunk has the lockstep object.
+  void close(StreamEvents& out) override;
+  void fail(const ApiError& error, StreamEvents& out) override;
 
  private:
   json::Object chunk(json::Array choices) const;
-  json::Array choice(json::Value delta, json::Value finish, json::Value logprobs) const;
+  json::Array choice(int index, json::Value delta, json::Value finish, json::Value logprobs) const;
 
-  ReplyHead head_;
-  bool include_usage_;
+  const ReplyHead head_;
+  Usage usage_;
+  json::Value lockstep_;
+  json::Object last_;  // the last finish_reason, held back for the lockstep object
 };
 
 }  // namespace lockstep::daemon::openai

@@ -21,6 +21,7 @@ class ReplyWriter {
 
   int reasoning_tokens() const { return reasoning_tokens_; }
   bool called() const { return called_; }
+  const std::string& stop() const { return stop_.match(); }  // the stop string that ended the reply, or empty
 
  private:
   void take(std::vector<ReplyPiece> pieces, Delta& delta);

@@ -41,7 +41,13 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
 }
 
-void Runner::submit(std::unique_ptr<Lane> lane) { waiting_.push_back(std::move(lane)); }
+void Runner::submit(std::unique_ptr<Lane> lane) {
+  // Those that were set aside have begun: they stay in front.
+  const auto later = [&](const std::unique_ptr<Lane>& one) {
+    return one->admitted == Clock::time_point{} && one->job.sampling.priority > lane->job.sampling.priority;
+  };
+  waiting_.insert(std::ranges::find_if(waiting_, later), std::move(lane));
+}
 
 void Runner::cancel(JobId id) {
   const auto same = [id](const std::unique_ptr<Lane>& lane) { return lane->id == id; };
@@ -319,6 +325,7 @@ void Runner::finish(Lane& lane, Finish how, Delta&& last) {
   lane.writer->finish(last);
   Reply& reply = lane.reply;
   reply.finish = how == Finish::stop && lane.writer->called() ? Finish::tool_calls : how;
+  reply.stop = lane.writer->stop();
   reply.prompt_tokens = lane.prompt_tokens();
   reply.reasoning_tokens = lane.writer->reasoning_tokens();
   reply.token_sha = token_sha(reply.tokens);

@@ -27,7 +27,7 @@ class Runner {
   };
   Runner(kernels::Device&, const ModelConfig&, const Tokenizer&, Forward&, const Limits&);
 
-  void submit(std::unique_ptr<Lane>);  // waits for its turn
+  void submit(std::unique_ptr<Lane>);  // waits for its turn, behind those of its priority
   void cancel(JobId);
   void fail_all(const RequestError&);
 
@@ -70,7 +70,7 @@ class Runner {
   PromptCache cache_;
   std::optional<int32_t> message_start_;
   std::vector<int> free_slots_;
-  std::deque<std::unique_ptr<Lane>> waiting_;  // in order of arrival
+  std::deque<std::unique_ptr<Lane>> waiting_;  // in order of priority, then of arrival
   Lanes active_;                               // in order of admission
   std::vector<Lane*> shares_;                  // lanes of the round that is running, as in Batch::sequences
   Counts counts_;

@@ -20,10 +20,13 @@ struct Sampling {
   static constexpr float never_bias = -100;
 
   std::optional<uint64_t> seed;  // missing: derived from the prompt
+  int choice = 0;                // of several replies to a prompt; added to the seed
   int max_tokens = 0;            // 0: what the context leaves
   std::vector<std::string> stop;
   int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
   bool ignore_end = false;  // go on after an end token
+  bool draft = true;        // tokens may be guessed ahead; the reply is the same
+  int priority = 0;         // among requests that wait: lower ones go first
 };
 
 }  // namespace lockstep::engine

@@ -31,7 +31,7 @@ StopMatcher::StopMatcher(std::vector<std::string> stops) {
 }
 
 std::string StopMatcher::push(std::string_view text) {
-  if (matched_) return {};
+  if (matched()) return {};
   for (size_t at = 0; at < text.size(); ++at) {
     size_t stop = 0;  // length of the match that ends here
     for (Stop& s : stops_) {
@@ -39,8 +39,8 @@ std::string StopMatcher::push(std::string_view text) {
       if (s.seen == s.text.size()) stop = std::max(stop, s.seen);
     }
     if (stop == 0) continue;
-    matched_ = true;
     held_ += text.substr(0, at + 1);
+    match_ = held_.substr(held_.size() - stop);
     held_.resize(held_.size() - stop);
     return std::exchange(held_, {});
   }

@@ -23,7 +23,8 @@ class StopMatcher {
 
   std::string push(std::string_view text);  // what may be sent now; nothing after a match
   std::string finish();                     // the reply ended: what was held back
-  bool matched() const { return matched_; }
+  bool matched() const { return !match_.empty(); }
+  const std::string& match() const { return match_; }  // the stop string that was found, or empty
 
  private:
   struct Stop {
@@ -33,7 +34,7 @@ class StopMatcher {
   };
   std::vector<Stop> stops_;
   std::string held_;
-  bool matched_ = false;
+  std::string match_;
 };
 
 }  // namespace lockstep::engine

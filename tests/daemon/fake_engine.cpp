@@ -57,8 +57,13 @@ engine::Prompt FakeEngine::prepare(const engine::Conversation& conversation) con
   return prompt;
 }
 
-std::vector<int32_t> FakeEngine::tokenize(std::string_view text) const {
+// "<s>" is the one special token.
+std::vector<int32_t> FakeEngine::tokenize(std::string_view text, bool special) const {
   std::vector<int32_t> tokens;
+  if (special && text.starts_with("<s>")) {
+    tokens.push_back(0);
+    text.remove_prefix(3);
+  }
   for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
   return tokens;
 }
@@ -191,7 +196,7 @@ engine::Reply FakeEngine::reply(const Running& running) const {
   reply.reasoning_tokens = 1;
   for (int i = 0; i < running.sent; ++i) reply.tokens.push_back(i);
   reply.token_sha = "0123456789abcdef" + std::string(48, '0');
-  reply.seed = running.job.sampling.seed.value_or(77);
+  reply.seed = running.job.sampling.seed.value_or(77) + static_cast<uint64_t>(running.job.sampling.choice);
   reply.queue_seconds = 0.001;
   reply.prompt_seconds = 0.25;
   reply.decode_seconds = 0.5;

@@ -148,6 +148,11 @@ HttpAnswer HttpClient::post(const std::string& body) {
   return receive();
 }
 
+HttpAnswer HttpClient::post(const std::string& path, const std::string& body) {
+  send(post_request(path, body));
+  return receive();
+}
+
 std::vector<std::string> HttpAnswer::events() const {
   std::vector<std::string> out;
   std::size_t begin = 0;
@@ -173,9 +178,13 @@ int HttpAnswer::comments() const {
   return count;
 }
 
-std::string chat_request(const std::string& body, const std::string& more_headers) {
-  return "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+std::string post_request(const std::string& path, const std::string& body, const std::string& more_headers) {
+  return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
          more_headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+std::string chat_request(const std::string& body, const std::string& more_headers) {
+  return post_request("/v1/chat/completions", body, more_headers);
 }
 
 }  // namespace lockstep::test

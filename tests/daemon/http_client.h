@@ -42,7 +42,8 @@ class HttpClient {
   int descriptor() const { return descriptor_; }
 
   HttpAnswer get(const std::string& path);
-  HttpAnswer post(const std::string& body);
+  HttpAnswer post(const std::string& body);  // a chat request
+  HttpAnswer post(const std::string& path, const std::string& body);
 
   int interim = 0;
 
@@ -56,6 +57,8 @@ class HttpClient {
   std::string held_;
 };
 
+std::string post_request(const std::string& path, const std::string& body,
+                         const std::string& more_headers = {});
 std::string chat_request(const std::string& body, const std::string& more_headers = {});
 
 }  // namespace lockstep::test

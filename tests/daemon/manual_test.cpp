@@ -4,7 +4,9 @@
 
 #include "daemon/configuration.h"
 #include "daemon/configuration_keys.h"
+#include "daemon/http/routes.h"
 #include "daemon/openai/chat_request.h"
+#include "daemon/openai/completion_request.h"
 #include "tests/catch.h"
 #include "tests/daemon/running_app.h"
 
@@ -55,12 +57,18 @@ TEST_CASE("the packaged lockstepd.toml holds as it is, and with its comments mad
   CHECK_NOTHROW(daemon::read_configuration(directory.path / "c.toml", true, {"", "/run/lockstep"}));
 }
 
-TEST_CASE("lockstepd(8) names every field of a chat request") {
-  const std::string text = manual("lockstepd.8");
-  for (const daemon::openai::FieldHelp& field : daemon::openai::chat_fields()) {
-    INFO(field.name);
-    CHECK(text.find(std::string(field.name)) != std::string::npos);
-  }
+TEST_CASE("lockstep-api(7) names every field and every path") {
+  const std::string text = manual("lockstep-api.7");
+  using namespace daemon::openai;
+  for (const Fields fields : {common_fields(), text_fields(), chat_fields(), completion_fields()})
+    for (const Field& field : fields) {
+      INFO(field.name);
+      CHECK(text.find(std::string(field.name)) != std::string::npos);
+    }
+  for (const daemon::http::Endpoint& endpoint : daemon::http::endpoints())
+    CHECK(text.find(std::string(endpoint.path)) != std::string::npos);
+  for (const daemon::http::Utility& utility : daemon::http::utilities())
+    CHECK(text.find(std::string(utility.path)) != std::string::npos);
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 #include "daemon/openai/chat_request.h"
 
+#include "daemon/openai/completion_request.h"
+#include "daemon/openai/error.h"
+
 #include "tests/catch.h"
 
 namespace lockstep::test {
 namespace {
 
 using daemon::openai::ApiError;
-using daemon::openai::ChatRequest;
+using daemon::openai::Request;
 
 engine::Sampling defaults() {
   engine::Sampling sampling;
@@ -15,7 +18,9 @@ engine::Sampling defaults() {
   return sampling;
 }
 
-ChatRequest read(const std::string& body) { return daemon::openai::parse_chat_request(body, defaults()); }
+Request read(const std::string& body) {
+  return daemon::openai::read_chat_request(daemon::openai::parse_body(body), defaults());
+}
 
 // A request with one message and further fields.
 std::string with(const std::string& fields) {
@@ -81,11 +86,62 @@ TEST_CASE("F18 numbers are numbers, finite and in range; the refusal has the par
   CHECK(refused(with(R"("max_tokens":0)")) == "max_tokens");
   CHECK(refused(with(R"("max_tokens":2147483648)")) == "max_tokens");
   CHECK(refused(with(R"("seed":18446744073709551616)")) == "seed");
-  CHECK(refused(with(R"("n":2)")) == "n");
+  CHECK(refused(with(R"("n":17)")) == "n");
+  CHECK(read(with(R"("n":16)")).n == 16);
   CHECK(refused(with(R"("n":0,"stream":true)")) == "n");
   CHECK(refused(with(R"("logprobs":true,"top_logprobs":21)")) == "top_logprobs");
   CHECK(refused(with(R"("top_logprobs":2)")) == "top_logprobs");
   CHECK(read(with(R"("temperature":1e-400)")).sampling.temperature == 0);
+}
+
+TEST_CASE("priority and draft reach the engine") {
+  CHECK(read(with("")).sampling.draft);
+  CHECK_FALSE(read(with(R"("draft":false)")).sampling.draft);
+  CHECK(read(with(R"("priority":-100)")).sampling.priority == -100);
+  CHECK(refused(with(R"("draft":"no")")) == "draft");
+  for (const char* wrong : {"-101", "101", "1.5", "\"1\"", "true"})
+    CHECK(refused(with("\"priority\":" + std::string(wrong))) == "priority");
+}
+
+TEST_CASE("a completion's prompt: text or ids, one or several") {
+  const auto completion = [](const std::string& fields) {
+    return daemon::openai::read_completion_request(daemon::openai::parse_body("{" + fields + "}"),
+                                                   defaults());
+  };
+  const auto param = [&](const std::string& fields) -> std::string {
+    try {
+      completion(fields);
+    } catch (const ApiError& error) {
+      CHECK(error.status == 400);
+      return error.param;
+    }
+    return "accepted";
+  };
+  using Ids = std::vector<int32_t>;
+  CHECK(std::get<std::string>(completion(R"("prompt":"a")").texts.at(0)) == "a");
+  CHECK(std::get<Ids>(completion(R"("prompt":[1,2])").texts.at(0)) == Ids{1, 2});
+  CHECK(completion(R"("prompt":["a",[3],"b"])").texts.size() == 3);
+  CHECK(completion(R"("prompt":["a","b"],"n":8)").choices() == 16);
+  const Request all = completion(
+      R"("prompt":"a","echo":true,"max_tokens":3,"stop":"x","stream":true,"stream_options":{"include_usage":true},
+         "best_of":1,"suffix":null,"user":"u","parse_special":true)");
+  CHECK((all.echo && all.stream && all.include_usage && all.parse_special));
+  CHECK(completion(R"("prompt":"a","logprobs":2)").sampling.top_logprobs == 2);
+  CHECK(completion(R"("prompt":"a","logprobs":0)").sampling.top_logprobs == 0);
+  CHECK(completion(R"("prompt":"a")").sampling.top_logprobs == -1);
+  CHECK(param("") == "prompt");
+  CHECK(param(R"("prompt":null)") == "prompt");
+  CHECK(param(R"("prompt":[])") == "prompt");
+  CHECK(param(R"("prompt":3)") == "prompt");
+  CHECK(param(R"("prompt":[1,"a"])") == "prompt[1]");
+  CHECK(param(R"("prompt":[1,-2])") == "prompt[1]");
+  CHECK(param(R"("prompt":["a",[1.5]])") == "prompt[1][0]");
+  CHECK(param(R"("prompt":["a","b","c"],"n":8)") == "n");
+  CHECK(param(R"("prompt":"a","suffix":"b")") == "suffix");
+  CHECK(param(R"("prompt":"a","best_of":2)") == "best_of");
+  CHECK(param(R"("prompt":"a","logprobs":21)") == "logprobs");
+  CHECK(param(R"("prompt":"a","logprobs":true)") == "logprobs");
+  CHECK(param(R"("prompt":"a","echo":true,"logprobs":1)") == "echo");
 }
 
 TEST_CASE("F30 penalties and biases reach the engine; what is no token or no bias is refused") {
@@ -183,7 +239,7 @@ TEST_CASE("F06 an array of text parts is the joined string, for every role") {
 
 TEST_CASE("F05 an assistant's turn may go without content beside calls or thoughts") {
   for (const char* content : {R"("content":null,)", "", R"("content":"",)"}) {
-    const ChatRequest request = read(
+    const Request request = read(
         messages(R"([{"role":"assistant",)" + std::string(content) +
                  R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
                          {"role":"tool","tool_call_id":"c1","content":"ok"}])"));
@@ -218,7 +274,7 @@ TEST_CASE("F35 arguments of earlier calls: JSON text, an object, or nothing") {
 TEST_CASE("tools are checked and passed on with their keys' order and digits") {
   const std::string tool =
       R"({"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object","minimum":1.50,"a":12345678901234567890}}})";
-  const ChatRequest request = read(with(R"("tools":[)" + tool + R"(],"tool_choice":"auto")"));
+  const Request request = read(with(R"("tools":[)" + tool + R"(],"tool_choice":"auto")"));
   CHECK(request.conversation.tools == std::vector<std::string>{tool});
   CHECK(read(with(R"("tools":[)" + tool + R"(],"tool_choice":"none")")).conversation.tools.empty());
   CHECK(refused(with(R"("tools":{})")) == "tools");

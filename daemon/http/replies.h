@@ -1,17 +1,18 @@
-// Answers POST /v1/chat/completions over a connection. I/O thread.
+// Answers a POST that makes replies, over a connection. I/O thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <optional>
 #include <string>
 
+#include "daemon/http/endpoints.h"
 #include "daemon/http/response.h"
 #include "daemon/peer.h"
 #include "daemon/service.h"
 
 namespace lockstep::daemon::http {
 
-// A connection as the chat handler needs it.
+// A connection as whoever writes a stream needs it.
 class ReplyChannel {
  public:
   virtual ~ReplyChannel() = default;
@@ -21,13 +22,13 @@ class ReplyChannel {
   virtual void stream_begun() = 0;  // a stream's header is going out
 };
 
-struct ChatOutcome {
+struct ReplyOutcome {
   std::optional<Response> response;  // missing: a stream was sent
   std::string notes;                 // for the log: counts and times
 };
 
 // Throws ApiError before the first byte is out, PeerGone when nobody is there to be answered.
-boost::asio::awaitable<ChatOutcome> serve_chat(Service& service, Peer& peer, ReplyChannel& channel,
-                                               Ticket ticket, std::string body);
+boost::asio::awaitable<ReplyOutcome> serve_replies(const Endpoint& endpoint, Service& service, Peer& peer,
+                                                   ReplyChannel& channel, Ticket ticket, std::string body);
 
 }  // namespace lockstep::daemon::http

@@ -1,0 +1,140 @@
+#include "daemon/openai/completion_reply.h"
+
+#include <utility>
+
+namespace lockstep::daemon::openai {
+namespace {
+
+std::size_t characters(std::string_view text) {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+json::Object head_json(const ReplyHead& head, json::Array choices) {
+  return {{"id", "cmpl-" + head.id},
+          {"object", "text_completion"},
+          {"created", head.created},
+          {"model", head.model},
+          {"system_fingerprint", system_fingerprint(head)},
+          {"choices", std::move(choices)}};
+}
+
+json::Object choice_json(int index, json::Value text, json::Value finish, json::Value logprobs) {
+  return {{"index", index},
+          {"text", std::move(text)},
+          {"logprobs", std::move(logprobs)},
+          {"finish_reason", std::move(finish)}};
+}
+
+}  // namespace
+
+void TextLogprobs::add(const engine::Delta& delta, std::size_t& offset) {
+  for (const engine::TokenLogprob& token : delta.logprobs) {
+    tokens.emplace_back(token_text(token.bytes));
+    token_logprobs.emplace_back(token.logprob);
+    json::Object top;
+    for (const auto& other : token.top) top.push_back({token_text(other.bytes), other.logprob});
+    top_logprobs.emplace_back(std::move(top));
+    text_offset.emplace_back(offset);
+    offset += characters(token.bytes);
+  }
+}
+
+json::Value TextLogprobs::json() && {
+  return json::Object{{"tokens", std::move(tokens)},
+                      {"token_logprobs", std::move(token_logprobs)},
+                      {"top_logprobs", std::move(top_logprobs)},
+                      {"text_offset", std::move(text_offset)}};
+}
+
+WholeCompletion::WholeCompletion(ReplyHead head, const std::vector<std::string>& echoes)
+    : head_(std::move(head)),
+      choices_(static_cast<std::size_t>(head_.choices)),
+      usage_(head_.replies_a_prompt) {
+  for (std::size_t i = 0; i < choices_.size() && !echoes.empty(); ++i)
+    choices_[i].text = echoes[i / static_cast<std::size_t>(head_.replies_a_prompt)];
+}
+
+void WholeCompletion::add(int choice, engine::Delta&& delta) {
+  Choice& one = choices_[static_cast<std::size_t>(choice)];
+  one.text += delta.content;
+  one.logprobs.add(delta, one.offset);
+}
+
+void WholeCompletion::finish(int choice, engine::Reply&& reply) {
+  usage_.add(choice, reply);
+  choices_[static_cast<std::size_t>(choice)].reply = std::move(reply);
+}
+
+json::Value WholeCompletion::body() {
+  json::Array choices;
+  for (int i = 0; i < head_.choices; ++i) {
+    Choice& one = choices_[static_cast<std::size_t>(i)];
+    json::Value logprobs = head_.logprobs ? std::move(one.logprobs).json() : json::Value();
+    json::Object choice =
+        choice_json(i, std::move(one.text), finish_name(one.reply.finish), std::move(logprobs));
+    if (head_.choices > 1) choice.push_back({"lockstep", lockstep_json(head_, one.reply)});
+    choices.emplace_back(std::move(choice));
+  }
+  json::Object body = head_json(head_, std::move(choices));
+  body.push_back({"usage", usage_.json()});
+  body.push_back({"lockstep", lockstep_json(head_, choices_[0].reply)});
+  return body;
+}
+
+StreamedCompletion::StreamedCompletion(ReplyHead head, std::vector<std::string> echoes)
+    : head_(std::move(head)),
+      echoes_(std::move(echoes)),
+      offsets_(static_cast<std::size_t>(head_.choices)),
+      usage_(head_.replies_a_prompt) {}
+
+json::Object StreamedCompletion::chunk(json::Array choices) const {
+  return head_json(head_, std::move(choices));
+}
+
+json::Array StreamedCompletion::choice(int index, json::Value text, json::Value finish,
+                                       json::Value logprobs) const {
+  json::Array choices;
+  choices.emplace_back(choice_json(index, std::move(text), std::move(finish), std::move(logprobs)));
+  return choices;
+}
+
+void StreamedCompletion::open(StreamEvents& out) {
+  for (int i = 0; i < head_.choices && !echoes_.empty(); ++i)
+    out.push_back(
+        {{},
+         chunk(choice(i, echoes_[static_cast<std::size_t>(i / head_.replies_a_prompt)], nullptr, nullptr))});
+}
+
+void StreamedCompletion::add(int index, engine::Delta&& delta, StreamEvents& out) {
+  if (delta.content.empty() && delta.logprobs.empty()) return;
+  TextLogprobs logprobs;
+  logprobs.add(delta, offsets_[static_cast<std::size_t>(index)]);
+  out.push_back({{},
+                 chunk(choice(index, std::move(delta.content), nullptr,
+                              head_.logprobs ? std::move(logprobs).json() : json::Value()))});
+}
+
+void StreamedCompletion::finish(int index, engine::Reply&& reply, StreamEvents& out) {
+  usage_.add(index, reply);
+  if (index == 0) lockstep_ = lockstep_json(head_, reply);
+  if (!last_.empty()) out.push_back({{}, std::exchange(last_, {})});
+  last_ = chunk(choice(index, "", finish_name(reply.finish), nullptr));
+}
+
+void StreamedCompletion::close(StreamEvents& out) {
+  if (head_.include_usage) {
+    out.push_back({{}, std::move(last_)});
+    last_ = chunk({});
+    last_.push_back({"usage", usage_.json()});
+  }
+  last_.push_back({"lockstep", std::move(lockstep_)});
+  out.push_back({{}, std::move(last_)});
+}
+
+void StreamedCompletion::fail(const ApiError& error, StreamEvents& out) {
+  out.push_back({{}, to_json(error)});
+}
+
+}  // namespace lockstep::daemon::openai
