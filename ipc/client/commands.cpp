@@ -22,6 +22,13 @@ constexpr Option ask_options[] = {
     {"--tools", "FILE", "functions the model may call: a JSON array; calls are printed as JSON lines"},
     json_option,
 };
+constexpr Option chat_options[] = {
+    {"--system", "TEXT", "instructions to the model"},
+    max_tokens_option,
+    temperature_option,
+    seed_option,
+    {"--think", nullptr, "let the model think before it answers"},
+};
 constexpr Option complete_options[] = {
     max_tokens_option, temperature_option, seed_option, {"--stop", "TEXT", "end the answer before TEXT"},
     json_option,
@@ -41,6 +48,7 @@ constexpr Command table[] = {
     {"ask", "QUESTION...", "Ask one question",
      "Standard input, when it is not a terminal, comes before the question as its context.\n", ask_options,
      ask},
+    {"chat", "", "Have a conversation", "/help shows what can be done in it.\n", chat_options, chat},
     {"complete", "TEXT...", "Continue a text as it is, without the model's chat format",
      "Without TEXT it is standard input.\n", complete_options, complete},
     {"tokenize", "TEXT...", "Show the token ids of a text", "Without TEXT it is standard input.\n",

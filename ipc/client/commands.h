@@ -9,6 +9,7 @@
 namespace lockstep::ipc::client {
 
 int ask(const Arguments&);
+int chat(const Arguments&);
 int complete(const Arguments&);
 int tokenize(const Arguments&);
 int status(const Arguments&);

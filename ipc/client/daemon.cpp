@@ -93,19 +93,27 @@ Connection connect(const std::string& path) {
   }
 }
 
-int query(const Arguments& arguments, std::string_view method, std::string_view parameters,
-          const std::function<std::string(const std::string&)>& show) {
-  const std::string path = socket_path(arguments);
+std::string answer_to(const std::string& path, std::string_view method, std::string_view parameters) {
   Connection connection = connect(path);
   try {
     connection.call(method, parameters, false);
-    const Reply reply = connection.receive();
+    Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
-    const std::string text = arguments.given("--json") ? reply.parameters + "\n" : show(reply.parameters);
-    write_answer(::isatty(STDOUT_FILENO) == 1 ? harmless(text) : text);
-    return exit_ok;
+    return std::move(reply.parameters);
   } catch (const ConnectionError& error) {
     throw failure_of(error, path);
+  } catch (const ProtocolError& error) {
+    throw Failure(exit_failed, error.what());
+  }
+}
+
+int query(const Arguments& arguments, std::string_view method, std::string_view parameters,
+          const std::function<std::string(const std::string&)>& show) {
+  const std::string reply = answer_to(socket_path(arguments), method, parameters);
+  try {
+    const std::string text = arguments.given("--json") ? reply + "\n" : show(reply);
+    write_answer(::isatty(STDOUT_FILENO) == 1 ? harmless(text) : text);
+    return exit_ok;
   } catch (const ProtocolError& error) {
     throw Failure(exit_failed, error.what());
   }

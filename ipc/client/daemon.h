@@ -21,6 +21,9 @@ std::string socket_path(const Arguments&);
 // Throws Failure.
 Connection connect(const std::string& path);
 
+// One call and its one reply's parameters. Throws Failure.
+std::string answer_to(const std::string& path, std::string_view method, std::string_view parameters);
+
 // One call whose one reply is printed: as `show` makes it of the reply's parameters, or as it came with
 // --json. Throws Failure.
 int query(const Arguments&, std::string_view method, std::string_view parameters,

@@ -25,11 +25,23 @@ void collect(std::vector<ToolCall>& calls, const std::vector<CallPiece>& pieces)
   }
 }
 
+// {"name":…,"arguments":{…}}; arguments that were cut short are given as text.
+std::string line_of(const ToolCall& call) {
+  JsonWriter json;
+  json.begin_object().key("name").text(call.name).key("arguments");
+  try {
+    json.raw(JsonValue::parse(call.arguments, most_depth).text());
+  } catch (const JsonError&) {
+    json.text(call.arguments);
+  }
+  return json.end_object().take() + "\n";
+}
+
 // Waits for the daemon, and for the end of whoever reads the answer. False: the user interrupted.
-bool wait_for(Connection& connection, const Display& display) {
+bool wait_for(Connection& connection) {
   while (!connection.has_message()) {
     pollfd events[] = {{connection.descriptor(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-    if (display.interrupted()) return false;
+    if (interrupted()) return false;
     if (::poll(events, 2, -1) < 0) {
       if (errno == EINTR) continue;
       return true;
@@ -37,12 +49,12 @@ bool wait_for(Connection& connection, const Display& display) {
     if (events[1].revents & POLLERR) Display::end_if_unread();
     if (events[0].revents) return true;
   }
-  return !display.interrupted();
+  return !interrupted();
 }
 
 Shown show_stream(Connection& connection, Display& display) {
   Shown shown;
-  while (wait_for(connection, display)) {
+  while (wait_for(connection)) {
     const Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
     const auto part = read_chat_reply(reply.parameters);
@@ -56,7 +68,7 @@ Shown show_stream(Connection& connection, Display& display) {
       collect(shown.calls, delta->calls);
     } else if (const auto* over = std::get_if<Final>(&part)) {
       display.end_line();
-      for (const ToolCall& call : shown.calls) display.answer(line_of(call));
+      for (const ToolCall& call : shown.calls) display.line(line_of(call));
       if (over->finish == "length")
         display.notice("the answer was cut off after " + std::to_string(over->reply_tokens) +
                        " tokens: --max-tokens or the model's context was reached");
@@ -69,17 +81,6 @@ Shown show_stream(Connection& connection, Display& display) {
 }
 
 }  // namespace
-
-std::string line_of(const ToolCall& call) {
-  JsonWriter json;
-  json.begin_object().key("name").text(call.name).key("arguments");
-  try {
-    json.raw(JsonValue::parse(call.arguments, most_depth).text());
-  } catch (const JsonError&) {
-    json.text(call.arguments);
-  }
-  return json.end_object().take() + "\n";
-}
 
 Shown show_reply(const std::string& socket, std::string_view method, std::string_view parameters,
                  Display& display) {
@@ -104,7 +105,7 @@ void print_reply(const std::string& socket, std::string_view method, std::string
   const Display display;
   try {
     connection.call(method, parameters, false);
-    wait_for(connection, display);
+    wait_for(connection);
     const Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
     write_answer(final_text(reply.parameters) + "\n");

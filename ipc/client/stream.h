@@ -25,7 +25,4 @@ Shown show_reply(const std::string& socket, std::string_view method, std::string
 // Calls `method` and prints the `final` of its one reply as a line of JSON. Throws Failure.
 void print_reply(const std::string& socket, std::string_view method, std::string_view parameters);
 
-// {"name":…,"arguments":{…}}; arguments that were cut short are given as text.
-std::string line_of(const ToolCall& call);
-
 }  // namespace lockstep::ipc::client

@@ -107,6 +107,7 @@ ScreenSize screen_size() {
 Display::Display(OnInterrupt on_interrupt) {
   terminal_out_ = ::isatty(STDOUT_FILENO) == 1;
   terminal_error_ = ::isatty(STDERR_FILENO) == 1 && knows_escapes();
+  set_wraps();
   styled_ = terminal_error_ && allows_colour();
   untidy = tidy;
   noticed = 0;
@@ -119,7 +120,15 @@ Display::Display(OnInterrupt on_interrupt) {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-bool Display::interrupted() const { return noticed != 0; }
+bool interrupted() { return noticed != 0; }
+
+void forget_interrupt() { noticed = 0; }
+
+// For text that begins in column 0. The last column stays empty: terminals differ about what follows it.
+void Display::set_wraps() {
+  if (is_screen()) answer_wrap_.emplace(screen_size().columns - 1);
+  if (terminal_error_) thought_wrap_.emplace(screen_size().columns - 1);
+}
 
 Display::~Display() {
   end_progress();
@@ -150,13 +159,14 @@ void Display::thought(std::string_view text) {
     tell(dim);
   }
   thinking_ = true;
-  tell(terminal_error_ ? harmless(text) : std::string(text));
+  tell(thought_wrap_ ? thought_wrap_->add(harmless(text)) : std::string(text));
   last_thought_ = text.empty() ? last_thought_ : text.back();
 }
 
 void Display::end_thoughts() {
   if (!thinking_) return;
   thinking_ = false;
+  set_wraps();
   if (styled_) tell(plain);
   untidy = tidy;
   if (last_thought_ != '\n') tell("\n");
@@ -168,14 +178,23 @@ void Display::answer(std::string_view text) {
   end_progress();
   end_thoughts();
   if (terminal_out_ && terminal_error_) untidy = open_line;
-  write_answer(terminal_out_ ? harmless(text) : std::string(text));
+  write_answer(answer_wrap_    ? answer_wrap_->add(harmless(text))
+               : terminal_out_ ? harmless(text)
+                               : std::string(text));
   last_answer_ = text.back();
 }
 
 void Display::end_line() {
+  set_wraps();
   if (last_answer_ != '\n') write_answer("\n");
   last_answer_ = '\n';
   untidy = tidy;
+}
+
+void Display::line(std::string_view text) {
+  end_progress();
+  end_thoughts();
+  write_answer(terminal_out_ ? harmless(text) : std::string(text));
 }
 
 void Display::notice(const std::string& text) {

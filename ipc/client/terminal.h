@@ -1,8 +1,11 @@
 // Standard output and standard error, written without buffers, as terminals or as pipes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "ipc/client/text.h"
 
 namespace lockstep::ipc::client {
 
@@ -42,20 +45,26 @@ class Display {
   void progress(int read, int total);  // on a terminal only
   void thought(std::string_view text);
   void answer(std::string_view text);
-  void end_line();  // of the answer, unless it ended itself
+  void end_line();                   // of the answer, unless it ended itself
+  void line(std::string_view text);  // on standard output, as it is
   void notice(const std::string& text);
-  bool interrupted() const;
 
   // Ends the program when standard output's reader has gone.
   static void end_if_unread();
 
  private:
+  void set_wraps();
   void end_progress();
   void end_thoughts();
 
   bool terminal_out_, terminal_error_, styled_;
+  std::optional<WordWrap> answer_wrap_, thought_wrap_;  // for terminals
   bool progress_shown_ = false, thinking_ = false;
   char last_thought_ = '\n', last_answer_ = '\n';
 };
+
+// Whether Ctrl-C has been noticed since a Display was made or the last one was forgotten.
+bool interrupted();
+void forget_interrupt();
 
 }  // namespace lockstep::ipc::client

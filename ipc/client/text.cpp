@@ -50,6 +50,58 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
   return text;
 }
 
+namespace {
+
+// The first character of UTF-8 text.
+char32_t code_point(std::string_view text) {
+  const size_t length = utf8_length(text);
+  if (length <= 1) return static_cast<unsigned char>(text[0]);
+  char32_t code = static_cast<unsigned char>(text[0]) & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
+  return code;
+}
+
+}  // namespace
+
+// As terminals do without asking a locale: East Asian wide characters and pictures have two, what joins the
+// character before has none (UAX #11 and general category Mn, in ranges).
+int columns_of(char32_t c) {
+  const auto in = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
+  if (in(0x300, 0x36F) || in(0x200B, 0x200F) || in(0x20D0, 0x20FF) || in(0xFE00, 0xFE0F)) return 0;
+  if (in(0x1100, 0x115F) || in(0x2E80, 0xA4CF) || in(0xAC00, 0xD7A3) || in(0xF900, 0xFAFF) ||
+      in(0xFE30, 0xFE6F) || in(0xFF00, 0xFF60) || in(0x1F300, 0x1FAFF) || in(0x20000, 0x3FFFD))
+    return 2;
+  return 1;
+}
+
+std::string WordWrap::add(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = std::max<size_t>(utf8_length(text), 1);
+    const std::string_view character = text.substr(0, length);
+    text.remove_prefix(length);
+    if (character == "\n") {
+      out += character;
+      *this = WordWrap(width_);
+      continue;
+    }
+    const bool blank = character == " " || character == "\t";
+    const int columns = columns_of(code_point(character));
+    if (column_ + columns > width_) {
+      if (blank) continue;
+      const bool moves = word_columns_ > 0 && word_columns_ < width_ / 2;  // longer ones break anywhere
+      if (moves) out += "\033[" + std::to_string(word_columns_) + "D\033[K";
+      out += moves ? "\n" + word_ : "\n";
+      column_ = moves ? word_columns_ : 0;
+    }
+    out += blank ? " " : character;
+    column_ += columns;
+    word_ = blank ? "" : word_ + std::string(character);
+    word_columns_ = blank ? 0 : word_columns_ + columns;
+  }
+  return out;
+}
+
 std::string cut_lines(std::string_view text, int width) {
   std::string out;
   int column = 0;

@@ -19,6 +19,24 @@ struct Column {
 };
 std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
 
+// Breaks lines of a stream of UTF-8 text at blanks, so that none has more than `width` columns of the
+// terminal that it is shown on. A word that turns out not to fit is taken back (by escape sequences) and
+// written again.
+class WordWrap {
+ public:
+  explicit WordWrap(int width) : width_(width) {}
+  std::string add(std::string_view text);
+
+ private:
+  int width_;
+  int column_ = 0;
+  std::string word_;  // at the end of what has been written
+  int word_columns_ = 0;
+};
+
+// Columns that a terminal gives a character.
+int columns_of(char32_t character);
+
 // At most `width` characters of each line (of UTF-8 text, a character a column).
 std::string cut_lines(std::string_view text, int width);
 

@@ -1,4 +1,4 @@
-// A daemon that one connection can be made to: its thread runs what the test gives it.
+// A daemon whose thread runs what the test gives it for each connection, one after the other.
 #pragma once
 
 #include <sys/socket.h>
@@ -28,10 +28,10 @@ class FakeDaemon {
         ::listen(listener_, 1) < 0)
       throw std::runtime_error("no socket at " + path());
     thread_ = std::thread([this, serve = std::move(serve)] {
-      const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client < 0) return;
-      serve(client);
-      ::close(client);
+      for (int client; (client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+        serve(client);
+        ::close(client);
+      }
     });
   }
   ~FakeDaemon() {

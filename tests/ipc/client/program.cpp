@@ -40,6 +40,7 @@ struct Pipe {
 // Reads both until they end; -1: none. Interrupts the process when it is time.
 void collect(pid_t process, int out, int err, const Setting& setting, Run& run) {
   bool interrupted = setting.interrupt_at.empty();
+  size_t typed = 0, seen = 0;
   pollfd sources[] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
   while (sources[0].fd >= 0 || sources[1].fd >= 0) {
     if (::poll(sources, 2, 20'000) == 0) {
@@ -56,6 +57,14 @@ void collect(pid_t process, int out, int err, const Setting& setting, Run& run) 
       } else {
         (i == 0 ? run.out : run.err).append(buffer, static_cast<size_t>(got));
       }
+    }
+    while (typed < setting.typed.size() && sources[0].fd >= 0) {
+      const auto& [after, keys] = setting.typed[typed];
+      const size_t at = run.out.find(after, seen);
+      if (at == std::string::npos) break;
+      seen = at + after.size();
+      ++typed;
+      if (::write(out, keys.data(), keys.size()) < 0) throw std::runtime_error("the terminal takes no keys");
     }
     if (!interrupted && (run.out + run.err).find(setting.interrupt_at) != std::string::npos) {
       ::kill(process, SIGINT);

@@ -18,6 +18,11 @@ struct Setting {
   bool close_output = false;               // standard output's reader is gone from the start
   std::string interrupt_at{};              // send SIGINT when `out` or `err` contains this
   bool no_output = false;                  // standard output is not open
+  struct Keys {
+    std::string after;  // text that has come to the terminal since the keys before
+    std::string keys;
+  };
+  std::vector<Keys> typed{};  // at the terminal
 };
 
 Run run_lockstep(const std::vector<std::string>& arguments, const Setting& setting = {});

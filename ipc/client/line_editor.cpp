@@ -1,0 +1,180 @@
+#include "ipc/client/line_editor.h"
+
+#include <fcntl.h>
+#include <histedit.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cwchar>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "ipc/client/terminal.h"
+#include "ipc/utf8.h"
+
+namespace lockstep::ipc::client {
+
+namespace {
+
+constexpr size_t most_lines = 1000;  // remembered
+
+// The terminal has another size, or the program has been continued after Ctrl-Z.
+volatile std::sig_atomic_t disturbed = 0;
+void notice_disturbance(int) { disturbed = 1; }
+
+// Without SA_RESTART: reading is woken.
+void notice(int signal) {
+  struct sigaction action {};
+  action.sa_handler = notice_disturbance;
+  ::sigaction(signal, &action, nullptr);
+}
+
+// What libedit reads by. -1 ends its line.
+int read_character(EditLine* editor, wchar_t* character) {
+  std::mbstate_t state{};
+  while (true) {
+    char byte;
+    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+    if (got < 0 && errno == EINTR) {
+      if (interrupted()) return -1;
+      if (!disturbed) continue;
+      disturbed = 0;
+      ::el_set(editor, EL_PREP_TERM, 0);  // what it believes to be set already, it does not set
+      ::el_set(editor, EL_PREP_TERM, 1);
+      ::el_resize(editor);
+      ::el_set(editor, EL_REFRESH);
+      continue;
+    }
+    if (got <= 0) return static_cast<int>(got);
+    const size_t length = std::mbrtowc(character, &byte, 1, &state);
+    if (length == static_cast<size_t>(-1)) state = {};
+    if (length <= 1) return 1;
+  }
+}
+
+// The newest lines of a history file.
+std::deque<std::string> remembered(const std::string& path) {
+  std::deque<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && is_utf8(line)) lines.push_back(line);
+    if (lines.size() > most_lines) lines.pop_front();
+  }
+  return lines;
+}
+
+}  // namespace
+
+struct LineEditor::Editor {
+  History* history = ::history_init();
+  EditLine* editor = ::el_init("lockstep", stdin, stdout, stderr);
+  const char* prompt = "";
+
+  explicit Editor(const std::string& path) {
+    HistEvent event;
+    ::history(history, &event, H_SETSIZE, static_cast<int>(most_lines));
+    ::history(history, &event, H_SETUNIQUE, 1);
+    for (const std::string& line : remembered(path)) ::history(history, &event, H_ENTER, line.c_str());
+    ::el_set(editor, EL_CLIENTDATA, this);
+    ::el_set(editor, EL_PROMPT, prompt_of);
+    ::el_set(editor, EL_EDITOR, "emacs");
+    ::el_set(editor, EL_HIST, ::history, history);
+    ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    ::el_set(editor, EL_GETCFN, read_character);
+    ::el_source(editor, nullptr);
+    notice(SIGWINCH);
+    notice(SIGCONT);
+  }
+  ~Editor() {
+    ::el_end(editor);
+    ::history_end(history);
+  }
+  static char* prompt_of(EditLine* editor) {
+    Editor* self = nullptr;
+    ::el_get(editor, EL_CLIENTDATA, &self);
+    return const_cast<char*>(self->prompt);
+  }
+};
+
+LineEditor::LineEditor(std::string history) : history_(std::move(history)) {
+  if (::isatty(STDIN_FILENO) != 1 || !is_screen()) return;
+  // libedit reads characters as the locale has them; the protocol's text is UTF-8, whatever the locale.
+  std::setlocale(LC_CTYPE, "");
+  if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+  editor_ = std::make_unique<Editor>(history_);
+}
+
+LineEditor::~LineEditor() = default;
+
+LineEditor::Line LineEditor::read(const char* prompt) {
+  if (!editor_) return read_plain(prompt);
+  editor_->prompt = prompt;
+  int length = 0;
+  const char* text = ::el_gets(editor_->editor, &length);
+  if (!text || length <= 0) {
+    write_answer("\n");
+    return {interrupted() ? End::interrupted : End::over, ""};
+  }
+  std::string line(text, static_cast<size_t>(length));
+  if (line.back() == '\n') line.pop_back();
+  return {End::line, std::move(line)};
+}
+
+LineEditor::Line LineEditor::read_plain(const char* prompt) {
+  const bool asked = ::isatty(STDIN_FILENO) == 1;
+  if (asked) write_answer(prompt);
+  while (true) {
+    if (const size_t end = held_.find('\n'); end != std::string::npos) {
+      Line line{End::line, held_.substr(0, end)};
+      held_.erase(0, end + 1);
+      return line;
+    }
+    char buffer[4096];
+    const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    const bool stopped = got < 0 && errno == EINTR && interrupted();
+    if (got < 0 && errno == EINTR && !stopped) continue;
+    if (stopped || (got <= 0 && held_.empty())) {
+      if (asked) write_answer("\n");
+      return {stopped ? End::interrupted : End::over, ""};
+    }
+    held_ += got <= 0 ? "\n" : std::string(buffer, static_cast<size_t>(got));
+  }
+}
+
+void LineEditor::remember(const std::string& line) {
+  if (!editor_) return;
+  HistEvent event;
+  ::history(editor_->history, &event, H_ENTER, line.c_str());
+  if (history_.empty()) return;
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::path(history_).parent_path();
+  std::filesystem::create_directories(folder.parent_path(), failed);
+  ::mkdir(folder.c_str(), 0700);
+  const int file = ::open(history_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return;  // a home that cannot be written is no reason not to talk
+  ::fchmod(file, 0600);
+  const std::string entry = line + "\n";
+  if (::write(file, entry.data(), entry.size()) < 0) failed = std::make_error_code(std::errc::io_error);
+  ::close(file);
+  struct stat about {};
+  // Cut to the newest lines now and then: another program's lines of this moment may get lost.
+  if (::stat(history_.c_str(), &about) < 0 || about.st_size < (1 << 20)) return;
+  std::string newest;
+  for (const std::string& kept : remembered(history_)) newest += kept + "\n";
+  std::ofstream(history_, std::ios::trunc) << newest;
+}
+
+std::string history_path() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && *state == '/') return std::string(state) + "/lockstep/history";
+  const char* home = std::getenv("HOME");
+  return home && *home == '/' ? std::string(home) + "/.local/state/lockstep/history" : "";
+}
+
+}  // namespace lockstep::ipc::client

@@ -1,0 +1,97 @@
+#include "ipc/client/text.h"
+
+#include <algorithm>
+#include <random>
+
+#include "ipc/utf8.h"
+#include "tests/catch.h"
+
+using namespace lockstep::ipc::client;
+
+namespace {
+
+// The lines that a terminal shows after what WordWrap writes.
+std::string shown(const std::string& written) {
+  std::vector<std::u32string> lines(1);
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (written[i] == '\033') {
+      const int back = std::stoi(written.substr(i + 2));
+      for (int columns = 0; columns < back; lines.back().pop_back())
+        columns += columns_of(lines.back().back());
+      i = written.find('K', i);
+    } else if (written[i] == '\n') {
+      lines.emplace_back();
+    } else {
+      const auto lead = static_cast<unsigned char>(written[i]);
+      const int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : 2;
+      char32_t code = more ? lead & (0x3F >> more) : lead;
+      for (int k = 0; k < more; ++k) code = code << 6 | (written[++i] & 0x3F);
+      lines.back() += code;
+    }
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    text += text.empty() && &line == &lines.front() ? "" : "\n";
+    for (const char32_t code : line) lockstep::ipc::append_utf8(text, code);
+  }
+  return text;
+}
+
+std::string wrapped(const std::string& text, int width) { return shown(WordWrap(width).add(text)); }
+
+int widest(const std::string& text) {
+  int most = 0, columns = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    columns = byte == '\n' ? 0 : columns + (byte >= 0xE0 ? 2 : (byte & 0xC0) != 0x80);
+    most = std::max(most, columns);
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("lines are broken at blanks") {
+  CHECK(wrapped("one two three", 20) == "one two three");
+  CHECK(wrapped("one two three", 8) == "one two \nthree");
+  CHECK(wrapped("one two", 3) == "one\ntwo");
+  CHECK(wrapped("one two\nthree four", 8) == "one two\nthree \nfour");
+  CHECK(wrapped("  indented\n\n  twice", 20) == "  indented\n\n  twice");
+  CHECK(wrapped("ab abcdefghijkl", 8) == "ab abcde\nfghijkl");
+  CHECK(wrapped("\u4f60\u597d\u4f60\u597d\u4f60\u597d", 9) == "\u4f60\u597d\u4f60\u597d\n\u4f60\u597d");
+  CHECK(wrapped("e\u0301e\u0301 e\u0301", 4) == "e\u0301e\u0301 e\u0301");
+}
+
+TEST_CASE("however a text is cut into pieces, its lines break alike, fit, and lose nothing") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      static const char* const pieces[] = {"a", "bc", " ", "\n", "\u00fc", "\u597d", "defghij", "  "};
+      text += pieces[random() % 8];
+    }
+    const std::string whole = wrapped(text, 12);
+    WordWrap wrap(12);
+    std::string pieces;
+    for (size_t at = 0; at < text.size();) {
+      size_t length = 1;
+      while (at + length < text.size() && (random() % 2 || (text[at + length] & 0xC0) == 0x80)) ++length;
+      pieces += wrap.add(text.substr(at, length));
+      at += length;
+    }
+    INFO(round << ": " << text);
+    CHECK(shown(pieces) == whole);
+    CHECK(widest(whole) <= 12);
+    const auto visible = [](std::string of) {
+      std::erase_if(of, [](char c) { return c == ' ' || c == '\n'; });
+      return of;
+    };
+    CHECK(visible(whole) == visible(text));
+  }
+}
+
+TEST_CASE("tables have columns, numbers at their right") {
+  CHECK(table({{"name"}, {"n", true}}, {{"a", "1"}, {"long one", "200"}}) ==
+        "name        n\na           1\nlong one  200\n");
+  CHECK(cut_lines("abcdef\n\u00fc\u00fc\u00fc\n", 2) == "ab\n\u00fc\u00fc\n");
+}
