@@ -206,7 +206,8 @@ openai::ReplyHead Exchange::head() const {
           request_.sampling.top_logprobs >= 0,
           request_.include_usage,
           request_.choices(),
-          request_.n};
+          request_.n,
+          prompt_tokens_};
 }
 
 void Exchange::end(openai::ApiError error) {

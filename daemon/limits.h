@@ -51,8 +51,10 @@ inline constexpr std::size_t tool_name_bytes = 64;
 inline constexpr std::size_t stops = 16;
 inline constexpr std::size_t stop_bytes = 256;
 inline constexpr int top_logprobs = 20;
-inline constexpr int choices = 16;           // replies to one request
-inline constexpr std::size_t biases = 1024;  // tokens in logit_bias
+inline constexpr std::size_t responses = 1000;             // that are kept
+inline constexpr std::size_t responses_bytes = 64u << 20;  // all of them
+inline constexpr int choices = 16;                         // replies to one request
+inline constexpr std::size_t biases = 1024;                // tokens in logit_bias
 
 // What is said
 inline constexpr std::size_t error_bytes = 2048;     // an error's message; it may repeat what the client sent

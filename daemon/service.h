@@ -13,6 +13,7 @@
 #include "daemon/accounts.h"
 #include "daemon/configuration.h"
 #include "daemon/metrics.h"
+#include "daemon/openai/responses_store.h"
 #include "engine/engine.h"
 
 namespace lockstep::daemon {
@@ -88,6 +89,7 @@ class Service {
   const Accounts& accounts() const { return accounts_; }
   Metrics& metrics() { return metrics_; }
   const Metrics& metrics() const { return metrics_; }
+  openai::ResponsesStore& responses() { return responses_; }  // any thread
 
  private:
   friend class Room;
@@ -104,6 +106,7 @@ class Service {
   std::size_t bodies_ = 0;
   Accounts accounts_;
   Metrics metrics_;
+  openai::ResponsesStore responses_;
   std::set<Exchange*> exchanges_;
   boost::asio::thread_pool pool_;
 };

@@ -146,7 +146,7 @@ asio::awaitable<void> Connection::serve_request() {
   try {
     response = co_await answer();
   } catch (const openai::ApiError& error) {
-    response = error_response(error);
+    response = error_response_at(path_of(parser_->get().target()), error);
     notes_ = error.what();
   }
   if (finishing_) framing_.keep_alive = false;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "daemon/http/metrics_page.h"
+#include "daemon/http/openapi.h"
 
 namespace lockstep::daemon::http {
 namespace {
@@ -57,17 +58,52 @@ Response model(Service& service, std::string_view id) {
   return json_response(200, model_json(served));
 }
 
-// A path that ends with '/' has an id behind it.
-struct Answer {
-  std::string_view method, path;
-  Response (*answer)(Service&, std::string_view);
-};
-constexpr Answer answers[] = {
-    {"GET", "/live", live},        {"GET", "/health", health},    {"GET", "/metrics", metrics},
-    {"GET", "/v1/models", models}, {"GET", "/v1/models/", model},
+std::shared_ptr<const openai::KeptResponse> kept(Service& service, std::string_view id) {
+  auto response = service.responses().find(std::string(id));
+  if (!response)
+    throw openai::ApiError(404, "invalid_request_error",
+                           "the response '" + std::string(id) + "' is not kept here (any more)", {},
+                           "not_found");
+  return response;
+}
+
+constexpr std::string_view input_items = "/input_items";
+
+Response response(Service& service, std::string_view id) {
+  if (!id.ends_with(input_items)) return json_response(200, kept(service, id)->body);
+  json::Array items = kept(service, id.substr(0, id.size() - input_items.size()))->input;
+  std::reverse(items.begin(), items.end());  // the newest first
+  const auto id_of = [](const json::Value& item) { return *item.find("id"); };
+  json::Object list{{"object", "list"},
+                    {"first_id", items.empty() ? json::Value() : id_of(items.front())},
+                    {"last_id", items.empty() ? json::Value() : id_of(items.back())},
+                    {"has_more", false}};
+  list.push_back({"data", std::move(items)});
+  return json_response(200, json::Value(std::move(list)));
+}
+
+Response delete_response(Service& service, std::string_view id) {
+  kept(service, id);
+  service.responses().remove(std::string(id));
+  return json_response(200, json::Object{{"id", id}, {"object", "response"}, {"deleted", true}});
+}
+
+Response description(Service&, std::string_view) { return json_response(200, openapi()); }
+
+constexpr Answer all_answers[] = {
+    {"GET", "/live", live},
+    {"GET", "/health", health},
+    {"GET", "/metrics", metrics},
+    {"GET", "/v1/models", models},
+    {"GET", "/v1/models/", model},
+    {"GET", "/v1/responses/", response},
+    {"DELETE", "/v1/responses/", delete_response},
+    {"GET", "/openapi.json", description},
 };
 
 }  // namespace
+
+std::span<const Answer> answers() { return all_answers; }
 
 Route route_of(std::string_view method, std::string_view path) {
   std::string allowed;
@@ -81,7 +117,7 @@ Route route_of(std::string_view method, std::string_view path) {
     if (path == endpoint.path && fits("POST")) return {endpoint.path, &endpoint, nullptr, nullptr, {}};
   for (const Utility& utility : utilities())
     if (path == utility.path && fits("POST")) return {utility.path, nullptr, &utility, nullptr, {}};
-  for (const Answer& one : answers) {
+  for (const Answer& one : answers()) {
     const bool with_id = one.path.ends_with('/');
     if (with_id ? !path.starts_with(one.path) || path.size() == one.path.size() : path != one.path) continue;
     if (!fits(one.method)) continue;
@@ -94,6 +130,10 @@ Route route_of(std::string_view method, std::string_view path) {
   throw openai::ApiError(405, "invalid_request_error",
                          std::string(path) + " takes " + allowed + ", not " + std::string(method), {},
                          "method_not_allowed");
+}
+
+Response error_response_at(std::string_view path, const openai::ApiError& error) {
+  return path.starts_with("/v1/messages") ? anthropic_error_response(error) : error_response(error);
 }
 
 std::string_view path_of(std::string_view target) {

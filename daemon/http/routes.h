@@ -1,6 +1,7 @@
 // What is served where.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,13 @@
 #include "daemon/service.h"
 
 namespace lockstep::daemon::http {
+
+// What is answered at once. A path that ends with '/' has an id behind it.
+struct Answer {
+  std::string_view method, path;
+  Response (*answer)(Service& service, std::string_view id);  // throws ApiError
+};
+std::span<const Answer> answers();
 
 struct Route {
   std::string_view name = "other";     // as in metrics: the path, without what a client may choose
@@ -21,6 +29,9 @@ struct Route {
 
 // HEAD counts as GET. Throws ApiError: 404, 405.
 Route route_of(std::string_view method, std::string_view path);
+
+// In the shape that clients of the path read, whatever is there.
+Response error_response_at(std::string_view path, const openai::ApiError& error);
 
 // The path of a request's target, also of an absolute one.
 std::string_view path_of(std::string_view target);

@@ -1,5 +1,6 @@
 #include "daemon/http/utilities.h"
 
+#include "daemon/anthropic/messages_request.h"
 #include "daemon/limits.h"
 #include "daemon/openai/chat_request.h"
 #include "daemon/openai/read.h"
@@ -67,10 +68,17 @@ Value apply_template(const Service& service, const Value& body) {
   return json::Object{{"prompt", service.engine().detokenize(prompt.tokens)}};
 }
 
+Value count_tokens(const Service& service, const Value& body) {
+  const engine::Prompt prompt =
+      prepared(service, anthropic::read_count_request(body, service.default_sampling()));
+  return json::Object{{"input_tokens", prompt.tokens.size()}};
+}
+
 constexpr Utility all[] = {
     {"/tokenize", tokenize},
     {"/detokenize", detokenize},
     {"/apply-template", apply_template},
+    {"/v1/messages/count_tokens", count_tokens},
 };
 
 }  // namespace

@@ -35,25 +35,6 @@ std::string read_content(const json::Value& value, const std::string& at) {
   return joined;
 }
 
-// The arguments of an earlier call, as JSON text of an object. Clients replay them as the JSON string they
-// got; "" and "null" stand for a call without arguments.
-std::string read_arguments(const json::Value& value, const std::string& at) {
-  if (value.object()) return json::write(value);
-  const std::string& text = read_string(value, at);
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "{}";
-  json::Value parsed;
-  try {
-    parsed = json::parse(text);
-  } catch (const json::ParseError& error) {
-    throw invalid("'" + at + "' must be JSON text of an object: " + error.what(), at);
-  }
-  if (parsed.is_null()) return "{}";
-  if (!parsed.object())
-    throw invalid(
-        "'" + at + "' must be JSON text of an object, not of " + std::string(json::kind_name(parsed)), at);
-  return json::write(parsed);
-}
-
 engine::ToolCall read_call(const json::Value& value, const std::string& at) {
   read_object(value, at);
   engine::ToolCall call;
@@ -135,6 +116,25 @@ bool check_tool(const json::Value& tool, const std::string& at) {
 }
 
 }  // namespace
+
+// The arguments of an earlier call, as JSON text of an object. Clients replay them as the JSON string they
+// got; "" and "null" stand for a call without arguments.
+std::string read_arguments(const json::Value& value, const std::string& at) {
+  if (value.object()) return json::write(value);
+  const std::string& text = read_string(value, at);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "{}";
+  json::Value parsed;
+  try {
+    parsed = json::parse(text);
+  } catch (const json::ParseError& error) {
+    throw invalid("'" + at + "' must be JSON text of an object: " + error.what(), at);
+  }
+  if (parsed.is_null()) return "{}";
+  if (!parsed.object())
+    throw invalid(
+        "'" + at + "' must be JSON text of an object, not of " + std::string(json::kind_name(parsed)), at);
+  return json::write(parsed);
+}
 
 std::vector<engine::Message> read_messages(const json::Value& value) {
   const json::Array& items = read_array(value, "messages");

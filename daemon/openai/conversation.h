@@ -12,6 +12,10 @@ namespace lockstep::daemon::openai {
 
 std::vector<engine::Message> read_messages(const json::Value& value);
 
+// The arguments of an earlier call as JSON text of an object: given as that text, as an object, or as
+// nothing.
+std::string read_arguments(const json::Value& value, const std::string& at);
+
 // JSON text of each tool, keys in their order and numbers with their digits. `strict`: whether one of them
 // asks that its arguments be held to its schema.
 std::vector<std::string> read_tools(const json::Value& value, bool& strict);

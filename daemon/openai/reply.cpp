@@ -13,16 +13,6 @@ json::Object token_json(const std::string& bytes, float logprob) {
   return {{"token", token_text(bytes)}, {"logprob", logprob}, {"bytes", std::move(numbers)}};
 }
 
-void append_logprobs(const engine::Delta& delta, json::Array& out) {
-  for (const engine::TokenLogprob& token : delta.logprobs) {
-    json::Object entry = token_json(token.bytes, token.logprob);
-    json::Array top;
-    for (const auto& other : token.top) top.emplace_back(token_json(other.bytes, other.logprob));
-    entry.push_back({"top_logprobs", std::move(top)});
-    out.emplace_back(std::move(entry));
-  }
-}
-
 json::Value logprobs_json(bool wanted, json::Array content) {
   if (!wanted) return nullptr;
   return json::Object{{"content", std::move(content)}, {"refusal", nullptr}};
@@ -42,6 +32,16 @@ double rate(double tokens, double seconds) {
 }
 
 }  // namespace
+
+void append_logprobs(const engine::Delta& delta, json::Array& out) {
+  for (const engine::TokenLogprob& token : delta.logprobs) {
+    json::Object entry = token_json(token.bytes, token.logprob);
+    json::Array top;
+    for (const auto& other : token.top) top.emplace_back(token_json(other.bytes, other.logprob));
+    entry.push_back({"top_logprobs", std::move(top)});
+    out.emplace_back(std::move(entry));
+  }
+}
 
 void Usage::add(int choice, const engine::Reply& reply) {
   completion += static_cast<int64_t>(reply.tokens.size());

@@ -24,6 +24,7 @@ struct ReplyHead {
   bool include_usage = false;  // in a stream
   int choices = 1;             // replies that will come
   int replies_a_prompt = 1;    // so many of them in turn share a prompt
+  int prompt_tokens = 0;       // of all prompts
 };
 
 // Counts of tokens over the replies of a request; a prompt that several replies share counts once.
@@ -51,6 +52,9 @@ std::string system_fingerprint(const ReplyHead& head);
 std::string call_id(const ReplyHead& head, int choice, std::size_t index);
 
 std::string_view finish_name(engine::Finish finish);
+
+// Entries of "token", "logprob", "bytes" and "top_logprobs".
+void append_logprobs(const engine::Delta& delta, json::Array& out);
 
 // A token's text; bytes that are no whole character are written as \xNN.
 std::string token_text(const std::string& bytes);

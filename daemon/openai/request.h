@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +15,8 @@ namespace lockstep::daemon::openai {
 // Text that is continued as it is, or its token ids.
 using TextPrompt = std::variant<std::string, std::vector<int32_t>>;
 
+struct ResponseContext;  // responses_request.h
+
 struct Request {
   std::string model;  // as asked for; empty: not said
   engine::Conversation conversation;
@@ -24,6 +27,7 @@ struct Request {
   bool echo = false;  // the reply begins with the prompt's text
   bool stream = false;
   bool include_usage = false;
+  std::shared_ptr<const ResponseContext> response;  // of the Responses API
 
   int choices() const { return n * static_cast<int>(texts.empty() ? 1 : texts.size()); }
 };

@@ -2,11 +2,13 @@
 #include <iterator>
 #include <sstream>
 
+#include "daemon/anthropic/messages_request.h"
 #include "daemon/configuration.h"
 #include "daemon/configuration_keys.h"
 #include "daemon/http/routes.h"
 #include "daemon/openai/chat_request.h"
 #include "daemon/openai/completion_request.h"
+#include "daemon/openai/responses_request.h"
 #include "tests/catch.h"
 #include "tests/daemon/running_app.h"
 
@@ -60,7 +62,8 @@ TEST_CASE("the packaged lockstepd.toml holds as it is, and with its comments mad
 TEST_CASE("lockstep-api(7) names every field and every path") {
   const std::string text = manual("lockstep-api.7");
   using namespace daemon::openai;
-  for (const Fields fields : {common_fields(), text_fields(), chat_fields(), completion_fields()})
+  for (const Fields fields : {common_fields(), text_fields(), chat_fields(), completion_fields(),
+                              responses_fields(), daemon::anthropic::messages_fields()})
     for (const Field& field : fields) {
       INFO(field.name);
       CHECK(text.find(std::string(field.name)) != std::string::npos);

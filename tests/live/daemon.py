@@ -1,4 +1,4 @@
-"""A lockstepd of the test's own: private folder, private sockets, no TCP port."""
+"""A lockstepd of the test's own: private folder, private sockets, a TCP port only if it is wanted."""
 import http.client
 import os
 import shutil
@@ -25,8 +25,14 @@ class UnixConnection(http.client.HTTPConnection):
 class Daemon:
     """Started and ready inside a `with`; stopped by SIGTERM at its end, which must succeed."""
 
-    def __init__(self, root, build):
+    def __init__(self, root, build, tcp=False):
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
+        self.listen, self.url = "none", None
+        if tcp:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.listen = "127.0.0.1:%d" % free.getsockname()[1]
+            self.url = "http://" + self.listen
         self.lockstep = os.path.join(self.build, "ipc/lockstep")
 
     def __enter__(self):
@@ -35,7 +41,7 @@ class Daemon:
         self.environment = {**os.environ, "LOCKSTEP_SOCKET": os.path.join(self.sockets, "org.lockstep.Inference")}
         config = os.path.join(self.folder, "lockstepd.toml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(f'model = "{self.root}/packaging/starter"\nlisten = "none"\nsocket_dir = "{self.sockets}"\n')
+            file.write(f'model = "{self.root}/packaging/starter"\nlisten = "{self.listen}"\nsocket_dir = "{self.sockets}"\n')
         self.log = os.path.join(self.folder, "log")
         with open(self.log, "wb") as log:
             program = os.path.join(self.build, "daemon/lockstepd")

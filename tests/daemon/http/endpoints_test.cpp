@@ -1,3 +1,5 @@
+#include "daemon/http/routes.h"
+#include "daemon/openai/chat_request.h"
 #include "tests/catch.h"
 #include "tests/daemon/json_path.h"
 #include "tests/daemon/running_app.h"
@@ -195,6 +197,32 @@ TEST_CASE("metrics count requests by route, code and key, tokens, times and memo
         "lockstep_requests_total{end=\"served\"} 1\n", "lockstep_cache_lookups_total{kind=\"hit\"} 0\n"}) {
     INFO(line << answer.body);
     CHECK(answer.body.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("openapi.json has every path, and every field of each request") {
+  RunningApp app(says({}));
+  HttpClient client = app.client();
+  const Value paths = at(client.get("/openapi.json").json(), "paths");
+  for (const daemon::http::Endpoint& endpoint : daemon::http::endpoints()) CHECK(paths.find(endpoint.path));
+  for (const daemon::http::Utility& utility : daemon::http::utilities()) CHECK(paths.find(utility.path));
+  for (const daemon::http::Answer& answer : daemon::http::answers())
+    CHECK(paths.find(std::string(answer.path) + (answer.path.ends_with('/') ? "{id}" : "")));
+  const Value& chat = *paths.find("/v1/chat/completions");
+  const Value& properties = at(chat, "post.requestBody.content.application/json.schema.properties");
+  for (const daemon::openai::Field& field : daemon::openai::chat_fields()) CHECK(properties.find(field.name));
+  // Every path that it names is there, and no other method of it is.
+  for (const auto& [path, operations] : *paths.object()) {
+    std::string target = path;
+    if (target.ends_with("{id}")) target.replace(target.size() - 4, 4, "fake");
+    for (const char* method : {"get", "post", "delete"}) {
+      std::string name(method);
+      for (char& c : name) c = static_cast<char>(c & ~0x20);
+      client.send(name + " " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+      const int status = client.receive().status;
+      INFO(name << " " << target << " " << status);
+      CHECK((status == 405) == (operations.find(method) == nullptr));
+    }
   }
 }
 
