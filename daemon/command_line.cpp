@@ -53,6 +53,18 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   bench->require_subcommand(1);
   CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
   CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
+  CLI::App* concurrent =
+      bench->add_subcommand("concurrent", "chats at once, drafted and not, replies compared");
+  concurrent->add_option("--levels", command.levels, "numbers of streams")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 256))
+      ->type_name("N,N...");
+  CLI::App* laws = app.add_subcommand("check", "try the laws on the model instead of serving");
+  laws->add_option("--trials", command.trials, "random requests for each law")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str()
+      ->type_name("N");
+  laws->add_option("--seed", command.seed, "of the random requests")->capture_default_str()->type_name("N");
 
   try {
     app.parse(argc, argv);
@@ -67,10 +79,12 @@ CommandLine read_command_line(int argc, const char* const* argv) {
     if (options[i]->count() > 0)
       set_key(command.configuration, overrides[i].key, in_full(overrides[i], values[i]));
   using Action = CommandLine::Action;
-  command.action = kernels->parsed() ? Action::bench_kernels
-                   : model->parsed() ? Action::bench_model
-                   : check           ? Action::check_config
-                                     : Action::serve;
+  command.action = kernels->parsed()      ? Action::bench_kernels
+                   : model->parsed()      ? Action::bench_model
+                   : concurrent->parsed() ? Action::bench_concurrent
+                   : laws->parsed()       ? Action::check
+                   : check                ? Action::check_config
+                                          : Action::serve;
   return command;
 }
 

@@ -1,7 +1,7 @@
 // The command line of lockstepd(8).
 #pragma once
 
-#include <iosfwd>
+#include <vector>
 
 #include "daemon/configuration.h"
 #include "daemon/exit_status.h"
@@ -10,9 +10,20 @@ namespace lockstep::daemon {
 
 struct CommandLine {
   // none: all is said already (--help, --version, a mistake), `status` tells which.
-  enum class Action { none, serve, check_config, bench_kernels, bench_model } action = Action::none;
+  enum class Action {
+    none,
+    serve,
+    check_config,
+    bench_kernels,
+    bench_model,
+    bench_concurrent,
+    check
+  } action = Action::none;
   ExitStatus status = ExitStatus::success;
-  Configuration configuration;  // of the files, with what the command line sets
+  std::vector<int> levels = {1, 4, 8, 16};  // of bench_concurrent: streams
+  int trials = 200;                         // of check: of each law
+  unsigned seed = 1;                        // of check
+  Configuration configuration;              // of the files, with what the command line sets
 };
 
 // Prints help and mistakes itself. Throws StartFailure (usage, configuration).

@@ -27,6 +27,14 @@ int main(int argc, char** argv) {
         engine::bench_kernels(std::cout, options.device, options.threads);
         break;
       case CommandLine::Action::bench_model: engine::bench_model(std::cout, options); break;
+      case CommandLine::Action::bench_concurrent:
+        if (!engine::bench_concurrent(std::cout, options, command.levels))
+          return static_cast<int>(ExitStatus::failure);
+        break;
+      case CommandLine::Action::check:
+        if (!engine::check_laws(std::cout, options, command.trials, command.seed))
+          return static_cast<int>(ExitStatus::failure);
+        break;
     }
     return static_cast<int>(command.status);
   } catch (const StartFailure& failure) {

@@ -19,6 +19,8 @@
 namespace lockstep::engine {
 namespace {
 
+constexpr int draft_rows = 32;  // of a round with guesses, all lanes together; one KV page holds more
+
 void check(const Sampling& s, int vocabulary) {
   const auto refuse = [](const char* field, const std::string& text) {
     throw RequestError(RequestError::Kind::invalid, text, field);
@@ -164,6 +166,7 @@ class RealEngine final : public Engine {
     const int room = info_.context - length;
     lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
     lane->tokens = lane->job.prompt.tokens;
+    lane->copies.extend(lane->tokens);
     lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens)) + static_cast<uint64_t>(s.choice);
     std::optional<FormFilter> form;
     if (lane->job.prompt.form)
@@ -222,9 +225,12 @@ class RealEngine final : public Engine {
     info_.fingerprint = checkpoint_.fingerprint();
     weights_ = load_weights(*device_, checkpoint_, [](int) {});
     const int lane_pages = (info_.context + kernels::page_positions - 1) / kernels::page_positions;
-    forward_ = std::make_unique<Forward>(
-        *device_, config, weights_,
-        Capacity{options.chunk + options.lanes, options.lanes, options.lanes, lane_pages});
+    forward_ = std::make_unique<Forward>(*device_, config, weights_,
+                                         Capacity{.rows = std::max(options.chunk + options.lanes, draft_rows),
+                                                  .draft_rows = draft_rows,
+                                                  .logit_rows = std::max(options.lanes, draft_rows),
+                                                  .lanes = options.lanes,
+                                                  .lane_pages = lane_pages});
     const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
     const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes;
     const uint64_t least = fixed + page * lane_pages + options.cache;
@@ -238,8 +244,9 @@ class RealEngine final : public Engine {
         std::min<uint64_t>((budget - fixed - cache) / page, uint64_t(lane_pages) * options.lanes));
     forward_->allocate(options.lanes + cache_slots, lanes_pages + cache_pages);
     runner_ = std::make_unique<Runner>(*device_, config, tokenizer_, *forward_,
-                                       Runner::Limits{options.lanes, options.chunk, info_.context,
+                                       Runner::Limits{options.lanes, options.chunk, info_.context, draft_rows,
                                                       lanes_pages + cache_pages, cache_slots, cache_pages});
+    runner_->measure();
     page_bytes_ = page;
     state_bytes_ = state;
     const uint64_t states = state * options.lanes;
@@ -309,6 +316,8 @@ class RealEngine final : public Engine {
     status_.prompt_tokens = counts.prompt_tokens;
     status_.reply_tokens = counts.reply_tokens;
     status_.rounds = counts.rounds;
+    status_.guessed = counts.guessed;
+    status_.guessed_right = counts.guessed_right;
     status_.last_round = Clock::now();
     const PromptCache& cache = runner_->cache();
     status_.memory[1].used = page_bytes_ * (runner_->pages_used() - cache.pages_held());

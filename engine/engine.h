@@ -138,6 +138,7 @@ struct Status {
     uint64_t hits, misses, stored, evicted, reused_tokens;
   };
   Cache cache{};
+  uint64_t guessed, guessed_right;  // tokens tried as drafts, and those that stood
   std::string fault;  // not empty: the device is lost, the engine serves no more; open a new one
 };
 
@@ -174,5 +175,12 @@ std::vector<std::string> devices();
 // decode tokens a second at several numbers of streams. Throw StartError.
 void bench_kernels(std::ostream&, const std::string& device, int threads);
 void bench_model(std::ostream&, const Options&);
+// Chats at several numbers of streams, drafted beside undrafted. False when a reply is not the one that the
+// same request gets alone and undrafted. Throws StartError.
+bool bench_concurrent(std::ostream&, const Options&, std::vector<int> levels);
+
+// The laws tried on the model: drafted = undrafted, concurrent = solo, resumed = fresh, chunked = whole, one
+// device = another. Loads the model twice. False when one is broken. Throws StartError.
+bool check_laws(std::ostream&, const Options&, int trials, unsigned seed);
 
 }  // namespace lockstep::engine

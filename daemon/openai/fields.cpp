@@ -93,7 +93,10 @@ constexpr Field common[] = {
     {"ignore_eos", "true: go on after the model's end token",
      [](const Value& v, const std::string& n, Draft& d) { d.request.sampling.ignore_end = read_bool(v, n); }},
     {"draft", "false: no drafts; the reply is the same",
-     [](const Value& v, const std::string& n, Draft& d) { d.request.sampling.draft = read_bool(v, n); }},
+     [](const Value& v, const std::string& n, Draft& d) {
+       using When = engine::Sampling::Draft;
+       d.request.sampling.draft = read_bool(v, n) ? When::priced : When::never;
+     }},
     {"priority", "-100 (first) to 100 (last): the order among requests that wait; 0", read_priority},
     {"stream", "true: send the reply as it is made",
      [](const Value& v, const std::string& n, Draft& d) { d.request.stream = read_bool(v, n); }},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cache/borders.h"
+#include "engine/drafts/copies.h"
 #include "engine/engine.h"
 #include "engine/lanes/reply_writer.h"
 #include "engine/sampling/chooser.h"
@@ -25,6 +26,11 @@ struct Lane {
   std::vector<int32_t> pages;
   int slot = -1;
   std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
+  Copies copies;                // of `tokens`, as an index
+  Acceptance head_first{0.7}, head_next{0.4};  // of the multi-token head's first guess, and of later ones
+  std::vector<int32_t> guesses;                // at what follows `tokens`, to be tried in the next round
+  bool guesses_computed = false;               // by the head
+  std::optional<int32_t> head_probe;  // the head's guess at the next token, to see how good it is; not tried
   Reply reply;
   Clock::time_point arrived, admitted, first_token;
 

@@ -8,10 +8,6 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr int most_candidates = 256;
-
-double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
-
 int pages_for(int positions) { return (positions + kernels::page_positions - 1) / kernels::page_positions; }
 
 std::vector<int> slots_from(int first, int count) {
@@ -33,11 +29,8 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       pages_(limits.pages),
       cache_(pages_, slots_from(limits.lanes, limits.cache_slots), limits.cache_pages),
       message_start_(tokenizer.id("<|im_start|>")),
-      candidate_id_(device, size_t(limits.lanes) * most_candidates),
-      finite_(device, limits.lanes),
-      candidate_logit_(device, size_t(limits.lanes) * most_candidates),
-      maximum_(device, limits.lanes),
-      log_sum_(device, limits.lanes) {
+      logits_(device, std::max(limits.lanes, limits.draft_rows), config.vocabulary) {
+  if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
 }
 
@@ -145,6 +138,8 @@ void Runner::release(Lane& lane) {
   if (lane.slot >= 0) free_slots_.push_back(lane.slot);
   lane.slot = -1;
   lane.done = 0;
+  lane.guesses.clear();
+  lane.head_probe.reset();
 }
 
 // Takes a lane's memory away; it will read its tokens again, to the same bits.
@@ -168,173 +163,6 @@ bool Runner::reserve(Lane& lane, int positions) {
     lane.pages.push_back(pages_.take());
   }
   return true;
-}
-
-Batch Runner::assemble() {
-  std::vector<LaneNeed> needs;
-  bool decoding = false;
-  for (const auto& lane : active_) {
-    needs.push_back({lane->pending(), lane->id});
-    decoding |= lane->pending() == 1;
-  }
-  std::vector<std::pair<Lane*, int>> wanted;
-  for (const LaneShare& share : plan(needs, pace_.prompt_rows(decoding)))
-    wanted.emplace_back(active_[share.lane].get(), share.rows);
-  // The oldest first, so that a younger lane is set aside before it is part of the batch.
-  std::ranges::sort(wanted, {}, [](const auto& share) { return share.first->id; });
-  Batch batch;
-  shares_.clear();
-  for (auto [lane, rows] : wanted) {
-    if (!lane->borders.empty()) rows = std::min(rows, lane->borders.front().position - lane->done);
-    if (lane->slot < 0 || !reserve(*lane, lane->done + rows)) continue;
-    batch.add(std::span(lane->tokens).subspan(lane->done, rows), lane->done, lane->pages, lane->slot);
-    if (rows == lane->pending()) batch.logit_rows.push_back(batch.rows() - 1);
-    shares_.push_back(lane);
-  }
-  return batch;
-}
-
-bool Runner::turn() {
-  admit();
-  if (active_.empty()) return false;
-  const Batch batch = assemble();
-  const auto start = Clock::now();
-  forward_.run(batch);
-  choose_tokens(batch);
-  int decoding = 0;
-  for (const kernels::Sequence& sequence : batch.sequences) decoding += sequence.rows == 1;
-  pace_.measured(seconds(Clock::now() - start), decoding, batch.rows() - decoding);
-  ++counts_.rounds;
-  return true;
-}
-
-// Reads the round's candidates, moves every lane on, and gives each lane that is due its next token.
-void Runner::choose_tokens(const Batch& batch) {
-  const int rows = static_cast<int>(batch.logit_rows.size()), vocabulary = config_.vocabulary;
-  std::vector<Lane*> due;
-  int count = 1;
-  for (size_t i = 0; i < shares_.size(); ++i) {
-    Lane& lane = *shares_[i];
-    if (batch.sequences[i].rows < lane.pending()) continue;
-    due.push_back(&lane);
-    count = std::max(count, lane.chooser->candidates_wanted());
-  }
-  std::vector<int32_t> id, finite;
-  std::vector<float> logit, maximum, log_sum;
-  if (rows) {
-    device_.run(kernels::Candidates{rows, vocabulary, count, forward_.logits(), candidate_id_.data(),
-                                    candidate_logit_.data(), maximum_.data(), log_sum_.data(),
-                                    finite_.data()});
-    id = candidate_id_.download(0, size_t(rows) * count);
-    logit = candidate_logit_.download(0, size_t(rows) * count);
-    maximum = maximum_.download(0, rows);
-    log_sum = log_sum_.download(0, rows);
-    finite = finite_.download(0, rows);
-  } else {
-    device_.wait();
-  }
-
-  for (size_t i = 0; i < shares_.size(); ++i) {
-    Lane& lane = *shares_[i];
-    const int before = lane.done;
-    lane.done += batch.sequences[i].rows;
-    if (before < lane.prompt_tokens()) {
-      counts_.prompt_tokens += std::min(lane.done, lane.prompt_tokens()) - before;
-      lane.job.sink->progress(std::min(lane.done, lane.prompt_tokens()), lane.prompt_tokens());
-    }
-    if (!lane.borders.empty() && lane.done == lane.borders.front().position) {
-      keep(lane, lane.borders.front().system);
-      lane.borders.erase(lane.borders.begin());
-    }
-  }
-  std::vector<Lane*> over;
-  for (int row = 0; row < rows; ++row) {
-    Lane& lane = *due[row];
-    if (!finite[row]) {
-      ++counts_.failed;
-      lane.job.sink->failed({RequestError::Kind::failed, "the model produced a number that is not finite"});
-      over.push_back(&lane);
-      continue;
-    }
-    LogitRow logits{std::span(id).subspan(size_t(row) * count, count),
-                    std::span(logit).subspan(size_t(row) * count, count), maximum[row], log_sum[row], [&] {
-                      std::vector<float> all(vocabulary);
-                      device_.download(all.data(), forward_.logits() + size_t(row) * vocabulary,
-                                       all.size() * sizeof(float));
-                      return all;
-                    }};
-    std::optional<Choice> choice;
-    std::string trouble = "the request's biases and form leave no token to choose";
-    try {
-      choice = lane.chooser->choose(logits, lane.tokens.size());
-    } catch (const FormError& error) {
-      trouble = error.what();
-    }
-    if (!choice) {
-      ++counts_.failed;
-      lane.job.sink->failed({RequestError::Kind::failed, trouble});
-      over.push_back(&lane);
-      continue;
-    }
-    lane.chooser->accept(choice->token);
-    std::optional<TokenLogprob> logprob = describe(lane, *choice, logits);
-    if (!append(lane, choice->token, std::move(logprob))) over.push_back(&lane);
-  }
-  for (Lane* lane : over) {
-    release(*lane);
-    std::erase_if(active_, [&](const auto& other) { return other.get() == lane; });
-  }
-}
-
-// The token's log-probability and its alternatives, if the request wants them: the model's own.
-std::optional<TokenLogprob> Runner::describe(const Lane& lane, const Choice& choice,
-                                             const LogitRow& row) const {
-  const int wanted = lane.job.sampling.top_logprobs;
-  if (wanted < 0) return std::nullopt;
-  const auto of = [&](float logit) { return (logit - row.maximum) - row.log_sum; };
-  TokenLogprob logprob{choice.token, std::string(tokenizer_.bytes(choice.token)), of(choice.logit), {}};
-  for (size_t k = 0; k < std::min(size_t(wanted), row.id.size()); ++k)
-    logprob.top.push_back({row.id[k], std::string(tokenizer_.bytes(row.id[k])), of(row.logit[k])});
-  return logprob;
-}
-
-// Adds a token to the reply. False when the reply is over; its sink has had its last call then.
-bool Runner::append(Lane& lane, int32_t token, std::optional<TokenLogprob> logprob) {
-  if (lane.reply.tokens.empty()) lane.first_token = Clock::now();
-  lane.tokens.push_back(token);
-  lane.reply.tokens.push_back(token);
-  ++counts_.reply_tokens;
-  Delta delta;
-  if (logprob) delta.logprobs.push_back(std::move(*logprob));
-  const bool may_end = !lane.job.sampling.ignore_end || lane.job.prompt.form;
-  const bool ended = may_end && std::ranges::count(config_.end_tokens, token);
-  if (ended || !lane.writer->push(token, delta)) {
-    finish(lane, Finish::stop, std::move(delta));
-    return false;
-  }
-  if (static_cast<int>(lane.reply.tokens.size()) >= lane.most_tokens) {
-    finish(lane, Finish::length, std::move(delta));
-    return false;
-  }
-  lane.job.sink->delta(std::move(delta));
-  return true;
-}
-
-void Runner::finish(Lane& lane, Finish how, Delta&& last) {
-  keep(lane, false);
-  lane.writer->finish(last);
-  Reply& reply = lane.reply;
-  reply.finish = how == Finish::stop && lane.writer->called() ? Finish::tool_calls : how;
-  reply.stop = lane.writer->stop();
-  reply.prompt_tokens = lane.prompt_tokens();
-  reply.reasoning_tokens = lane.writer->reasoning_tokens();
-  reply.token_sha = token_sha(reply.tokens);
-  reply.queue_seconds = seconds(lane.admitted - lane.arrived);
-  reply.prompt_seconds = seconds(lane.first_token - lane.admitted);
-  reply.decode_seconds = seconds(Clock::now() - lane.first_token);
-  ++counts_.served;
-  lane.job.sink->delta(std::move(last));
-  lane.job.sink->done(std::move(reply));
 }
 
 }  // namespace lockstep::engine

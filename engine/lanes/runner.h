@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "engine/cache/prompt_cache.h"
+#include "engine/drafts/head_drafter.h"
 #include "engine/engine.h"
 #include "engine/lanes/lane.h"
+#include "engine/lanes/logit_rows.h"
 #include "engine/lanes/pace.h"
 #include "engine/lanes/plan.h"
 #include "engine/memory/page_pool.h"
@@ -21,6 +23,7 @@ class Runner {
  public:
   struct Limits {
     int lanes, chunk, context;
+    int draft_rows;   // rows of the largest round with guesses
     int pages;        // KV pages in all
     int cache_slots;  // recurrent-state slots beyond the lanes', for the prompt cache
     int cache_pages;  // pages that the prompt cache may hold
@@ -36,12 +39,15 @@ class Runner {
   int active() const { return static_cast<int>(active_.size()); }
   int pages_used() const { return limits_.pages - pages_.available(); }
   const PromptCache& cache() const { return cache_; }
-  // One round: admits, runs, chooses, replies. False when there is nothing to do.
+  // One round: admits, runs, chooses, replies, guesses on. False when there is nothing to do.
   bool turn();
+  // Times rounds of several sizes, for drafts to be priced by. Before the first turn() only.
+  void measure();
 
   // Counted since the start.
   struct Counts {
     uint64_t served = 0, cancelled = 0, failed = 0, prompt_tokens = 0, reply_tokens = 0, rounds = 0;
+    uint64_t guessed = 0, guessed_right = 0;  // tokens tried as drafts, and those that stood
   };
   const Counts& counts() const { return counts_; }
 
@@ -53,11 +59,27 @@ class Runner {
   bool free_pages(int count);
   bool reserve(Lane& lane, int positions);
   void set_aside(Lane& lane);
+
+  // A lane's part in the round that is running, as in Batch::sequences.
+  struct Share {
+    Lane* lane;
+    kernels::Sequence rows;
+    int first_logit = -1;  // -1: its prompt goes on
+    int stands = 0;
+    bool over = false;  // failed, or:
+    std::optional<Finish> finish = std::nullopt;
+    Delta last = {};  // of a reply that is over
+  };
   Batch assemble();
-  void choose_tokens(const Batch&);
+  void choose_tokens();
+  bool next_token(Share&, int logit_row);
   std::optional<TokenLogprob> describe(const Lane&, const Choice&, const LogitRow&) const;
-  bool append(Lane& lane, int32_t token, std::optional<TokenLogprob> logprob);
-  void finish(Lane& lane, Finish how, Delta&& last);
+  bool append(Share&, int32_t token, std::optional<TokenLogprob> logprob);
+  void end_round();
+  void finish(Share&);
+  std::vector<DraftWish> wishes();
+  int most_guesses(Lane&);
+  void draft();
   void release(Lane& lane);
 
   kernels::Device& device_;
@@ -72,11 +94,13 @@ class Runner {
   std::vector<int> free_slots_;
   std::deque<std::unique_ptr<Lane>> waiting_;  // in order of priority, then of arrival
   Lanes active_;                               // in order of admission
-  std::vector<Lane*> shares_;                  // lanes of the round that is running, as in Batch::sequences
+  std::vector<Share> shares_;
+  LogitRows logits_;
+  RoundCosts costs_;
+  CopyDrafter copier_;
+  std::optional<HeadDrafter> head_;  // if the checkpoint has a multi-token head
+  bool drafting_ = false;            // the last round with a choice had guesses
   Counts counts_;
-
-  DeviceArray<int32_t> candidate_id_, finite_;
-  DeviceArray<float> candidate_logit_, maximum_, log_sum_;
 };
 
 }  // namespace lockstep::engine

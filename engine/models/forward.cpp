@@ -3,30 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/models/forward_scratch.h"
+
 namespace lockstep::engine {
 
 using namespace kernels;
 
-// What a round computes with, sized for the largest one.
-struct Forward::Scratch {
-  DeviceArray<int32_t> tokens, positions, row_sequence, pages, logit_rows;
-  DeviceArray<Sequence> sequences;
-  DeviceFloats residual, branch;  // [rows][hidden]: the stream, and what the last layer adds to it
-  Rows hidden, inner;             // inputs of linear layers: of hidden size, and of any other
-  DeviceFloats qkv, convolved, z, a, b;
-  DeviceFloats q_gate, k, v, q_multiplier;
-  DeviceArray<int8_t> q_high, q_low;
-  DeviceFloats router_logits, expert_weight, routed, shared, shared_gate;
-  DeviceArray<int32_t> expert;
-  Rows expert_inner;  // [rows * experts_per_token]
-  DeviceFloats last_residual, last_branch, logits;
-  Rows last;
-  uint64_t bytes = 0;
-};
-
 namespace {
-
-int channels(const DeltaShape& s) { return 2 * s.key_heads * s.key_dim + s.value_heads * s.value_dim; }
 
 // Makes arrays of a scratch and adds up their bytes.
 struct Maker {
@@ -46,9 +29,10 @@ struct Maker {
 }  // namespace
 
 void Batch::add(std::span<const int32_t> lane_tokens, int first_position, std::span<const int32_t> page_table,
-                int slot) {
+                int slot, int drafts) {
   const int count = static_cast<int>(lane_tokens.size());
-  sequences.push_back({rows(), count, first_position, static_cast<int32_t>(pages.size()), slot, count});
+  sequences.push_back(
+      {rows(), count, first_position, static_cast<int32_t>(pages.size()), slot, drafts ? 0 : count});
   for (int i = 0; i < count; ++i) {
     tokens.push_back(lane_tokens[i]);
     positions.push_back(first_position + i);
@@ -61,6 +45,7 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
     : device_(device),
       config_(config),
       weights_(weights),
+      capacity_(capacity),
       attention_{config.query_heads, config.key_heads, config.head_dim, config.rotary_dim},
       delta_{config.delta_key_heads, config.delta_value_heads, config.delta_key_dim, config.delta_value_dim,
              config.conv_taps},
@@ -80,10 +65,16 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
   make(s.branch, rows * config.hidden);
   make(s.hidden, capacity.rows, config.hidden);
   make(s.inner, capacity.rows, std::max({values, heads, config.intermediate, config.shared_intermediate}));
-  make(s.qkv, rows * channels(delta_));
-  make(s.convolved, rows * channels(delta_));
+  const auto make_recurrence = [&](Recurrence& r, size_t count, bool replayed) {
+    make(r.qkv, count * delta_.channels());
+    make(r.convolved, count * delta_.channels());
+    make(r.a, count * delta_.value_heads);
+    if (replayed) make(r.update, count * values);
+  };
+  make_recurrence(s.recurrence, rows, false);
+  s.drafted.resize(std::ranges::count(config.layers, LayerKind::linear_attention));
+  for (Recurrence& recurrence : s.drafted) make_recurrence(recurrence, capacity.draft_rows, true);
   make(s.z, rows * values);
-  make(s.a, rows * delta_.value_heads);
   make(s.b, rows * delta_.value_heads);
   make(s.q_gate, rows * 2 * heads);
   make(s.k, rows * attention_.key_heads * attention_.head_dim);
@@ -101,8 +92,11 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
     make(s.shared_gate, rows);
     make(s.expert_inner, static_cast<int>(routed), config.expert_intermediate);
   }
-  make(s.last_residual, size_t(capacity.logit_rows) * config.hidden);
-  make(s.last_branch, size_t(capacity.logit_rows) * config.hidden);
+  make(s.stream, (rows + capacity.draft_rows) * config.hidden);
+  if (weights.draft) {
+    make(s.hidden_rows, rows);
+    make(s.joined, capacity.rows, 2 * config.hidden);
+  }
   make(s.last, capacity.logit_rows, config.hidden);
   make(s.logits, size_t(capacity.logit_rows) * config.vocabulary);
   s.bytes = make.bytes;
@@ -112,7 +106,7 @@ Forward::~Forward() = default;
 
 uint64_t Forward::scratch_bytes() const { return scratch_->bytes; }
 
-size_t Forward::conv_state() const { return size_t(delta_.taps - 1) * channels(delta_); }
+size_t Forward::conv_state() const { return size_t(delta_.taps - 1) * delta_.channels(); }
 
 size_t Forward::delta_state() const { return size_t(delta_.value_heads) * delta_.key_dim * delta_.value_dim; }
 
@@ -122,7 +116,7 @@ uint64_t Forward::state_bytes() const {
 }
 
 uint64_t Forward::page_bytes() const {
-  const auto layers = std::ranges::count(config_.layers, LayerKind::full_attention);
+  const auto layers = std::ranges::count(config_.layers, LayerKind::full_attention) + has_draft_head();
   return layers * device_.kv_page_bytes(config_.key_heads, config_.head_dim);
 }
 
@@ -135,6 +129,7 @@ void Forward::allocate(int slots, int pages) {
       conv_states_.emplace_back(device_, slots * conv_state());
       delta_states_.emplace_back(device_, slots * delta_state());
     }
+  if (has_draft_head()) pages_.emplace_back(device_, pages * page);
 }
 
 void Forward::copy_state(int from, int to) {
@@ -174,60 +169,78 @@ void Forward::upload(const Batch& batch) {
   }
 }
 
+void Forward::norm_into_hidden(const float* add, const DeviceFloats& weight, const Matrix& reader) {
+  Scratch& s = *scratch_;
+  s.hidden.begin(round_.rows, config_.hidden);
+  device_.run(Norm{round_.rows, config_.hidden, s.residual.data(), add, weight.data(), config_.norm_eps,
+                   s.hidden.x(), config_.hidden, s.hidden.fused(reader)});
+}
+
+void Forward::norm_stream(const DeviceFloats& weight, float* out) {
+  Scratch& s = *scratch_;
+  device_.run(Norm{round_.rows, config_.hidden, s.residual.data(), s.branch.data(), weight.data(),
+                   config_.norm_eps, out, config_.hidden, nullptr});
+}
+
+const Forward::Recurrence& Forward::recurrence(size_t index) const {
+  return drafted_ ? scratch_->drafted[index] : scratch_->recurrence;
+}
+
 void Forward::run(const Batch& batch) {
   Scratch& s = *scratch_;
   upload(batch);
+  drafted_ = !batch.sequences.empty() && batch.sequences.front().keep == 0;
   device_.run(Embed{batch.rows(), s.tokens.data(), weights_.embedding.get(), s.residual.data()});
   const float* add = nullptr;
   size_t delta_index = 0, attention_index = 0;
-  const auto norm_into_hidden = [&](const DeviceFloats& weight, const Matrix& reader) {
-    s.hidden.begin(batch.rows(), config_.hidden);
-    device_.run(Norm{batch.rows(), config_.hidden, s.residual.data(), add, weight.data(), config_.norm_eps,
-                     s.hidden.x(), config_.hidden, s.hidden.fused(reader)});
-    add = s.branch.data();
-  };
   for (const LayerWeights& layer : weights_.layers) {
     if (const auto* delta = std::get_if<DeltaWeights>(&layer.mixer)) {
-      norm_into_hidden(layer.input_norm, *delta->qkv);
+      norm_into_hidden(add, layer.input_norm, *delta->qkv);
       mix(*delta, delta_index++);
     } else {
       const auto& attention = std::get<AttentionWeights>(layer.mixer);
-      norm_into_hidden(layer.input_norm, *attention.q_gate);
+      norm_into_hidden(add, layer.input_norm, *attention.q_gate);
       mix(attention, attention_index++);
     }
-    if (const auto* dense = std::get_if<DenseWeights>(&layer.feed_forward)) {
-      norm_into_hidden(layer.post_norm, *dense->gate_up);
-      feed(*dense);
-    } else {
-      const auto& experts = std::get<ExpertWeights>(layer.feed_forward);
-      norm_into_hidden(layer.post_norm, *experts.gate_up);
-      feed(experts);
-    }
+    add = s.branch.data();
+    feed(layer);
   }
   const int wanted = static_cast<int>(batch.logit_rows.size());
+  if (!wanted && !has_draft_head()) return;
+  norm_stream(weights_.norm, s.stream.data());
   if (!wanted) return;
-  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.residual.data(), s.last_residual.data()});
-  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.branch.data(), s.last_branch.data()});
   s.last.begin(wanted, config_.hidden);
-  device_.run(Norm{wanted, config_.hidden, s.last_residual.data(), s.last_branch.data(), weights_.norm.data(),
-                   config_.norm_eps, s.last.x(), config_.hidden, s.last.fused(weights_.output())});
+  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.stream.data(), s.last.x()});
   project(device_, s.last, {{&weights_.output(), s.logits.data(), config_.vocabulary}});
+}
+
+void Forward::feed(const LayerWeights& layer) {
+  const float* add = scratch_->branch.data();
+  if (const auto* dense = std::get_if<DenseWeights>(&layer.feed_forward)) {
+    norm_into_hidden(add, layer.post_norm, *dense->gate_up);
+    feed(*dense);
+  } else {
+    const auto& experts = std::get<ExpertWeights>(layer.feed_forward);
+    norm_into_hidden(add, layer.post_norm, *experts.gate_up);
+    feed(experts);
+  }
 }
 
 // Gated delta rule: hidden -> branch.
 void Forward::mix(const DeltaWeights& w, size_t index) {
   Scratch& s = *scratch_;
+  const Recurrence& r = recurrence(index);
   project(device_, s.hidden,
-          {{w.qkv.get(), s.qkv.data(), channels(delta_)},
+          {{w.qkv.get(), r.qkv.data(), delta_.channels()},
            {w.z.get(), s.z.data(), delta_.value_heads * delta_.value_dim},
-           {w.a.get(), s.a.data(), delta_.value_heads},
+           {w.a.get(), r.a.data(), delta_.value_heads},
            {w.b.get(), s.b.data(), delta_.value_heads}});
-  device_.run(Convolution{round_, delta_, s.qkv.data(), w.conv.data(), conv_states_[index].data(),
-                          s.convolved.data()});
+  device_.run(Convolution{round_, delta_, r.qkv.data(), w.conv.data(), conv_states_[index].data(),
+                          r.convolved.data()});
   s.inner.begin(round_.rows, delta_.value_heads * delta_.value_dim);
-  device_.run(DeltaRule{round_, delta_, s.convolved.data(), s.a.data(), s.b.data(), s.z.data(),
+  device_.run(DeltaRule{round_, delta_, r.convolved.data(), r.a.data(), s.b.data(), s.z.data(),
                         w.a_log.data(), w.dt_bias.data(), w.norm.data(), config_.norm_eps,
-                        delta_states_[index].data(), nullptr, s.inner.x(), s.inner.fused(*w.out)});
+                        delta_states_[index].data(), r.update.data(), s.inner.x(), s.inner.fused(*w.out)});
   project(device_, s.inner, {{w.out.get(), s.branch.data(), config_.hidden}});
 }
 

@@ -20,15 +20,18 @@ struct Batch {
   std::vector<int32_t> pages;       // page tables, see Sequence::page_table
   std::vector<int32_t> logit_rows;  // rows whose logits are wanted
 
-  // Adds a lane's rows; page_table holds a page for each 64 positions up to the last row's.
+  // Adds a lane's rows; page_table holds a page for each 64 positions up to the last row's. The last `drafts`
+  // of the tokens are guesses: the lane's state stays as it was until settle() says how many rows stand.
+  // Lanes with drafts come first.
   void add(std::span<const int32_t> lane_tokens, int first_position, std::span<const int32_t> page_table,
-           int slot);
+           int slot, int drafts = 0);
   int rows() const { return static_cast<int>(tokens.size()); }
 };
 
 // The largest batch a Forward takes.
 struct Capacity {
   int rows = 0;
+  int draft_rows = 0;  // of a batch with drafts, and of draft(); such a batch may want every row's logits
   int logit_rows = 0;
   int lanes = 0;       // sequences of a round
   int lane_pages = 0;  // KV pages of one lane
@@ -49,14 +52,32 @@ class Forward {
   void copy_page(int32_t from, int32_t to);  // pages
   // Runs the batch; pages and recurrent states of its lanes advance by their rows.
   void run(const Batch&);
-  // Of the last run, in device memory: [batch.logit_rows][vocabulary].
+  // After run() of a batch with drafts: of sequence i the first stands[i] rows stand, 1 or more; the states
+  // of its drafted lanes advance by them.
+  void settle(const Batch&, std::span<const int> stands);
+  // Of the last run() or draft(), in device memory: [logit_rows][vocabulary].
   const float* logits() const;
+
+  // The multi-token head, if the checkpoint has one. It is no part of what the model says: it only guesses.
+  // A row joins the token of position p + 1 to the hidden row of p, as position p, and guesses the token of
+  // p + 2. hidden[i] names row i's hidden row: row h of the last run(), or drafted(h) of the last draft().
+  // Its keys and values lie in pages of its own beside the lanes'.
+  bool has_draft_head() const { return weights_.draft.has_value(); }
+  void read_draft(const Batch&, std::span<const int32_t> hidden);  // stores keys and values only
+  void draft(const Batch&, std::span<const int32_t> hidden);       // and gives logits of every row
+  int32_t drafted(int row) const { return capacity_.rows + row; }
 
  private:
   struct Scratch;
+  struct Recurrence;
   size_t conv_state() const;  // floats of one lane and layer
   size_t delta_state() const;
   void upload(const Batch&);
+  void begin_draft(const Batch&, std::span<const int32_t> hidden);
+  void norm_into_hidden(const float* add, const DeviceFloats& weight, const kernels::Matrix& reader);
+  void norm_stream(const DeviceFloats& weight, float* out);
+  const Recurrence& recurrence(size_t index) const;
+  void feed(const LayerWeights&);
   void mix(const DeltaWeights&, size_t index);
   void mix(const AttentionWeights&, size_t index);
   void feed(const DenseWeights&);
@@ -65,12 +86,15 @@ class Forward {
   kernels::Device& device_;
   const ModelConfig& config_;
   const Weights& weights_;
+  const Capacity capacity_;
   const kernels::AttentionShape attention_;
   const kernels::DeltaShape delta_;
   kernels::Round round_;
+  bool drafted_ = false;  // whether the last run() had drafts
   std::unique_ptr<Scratch> scratch_;
   std::vector<DeviceArray<float>> conv_states_, delta_states_;  // of each delta layer: [slots][…]
-  std::vector<DeviceArray<std::byte>> pages_;                   // of each attention layer: [pages][page]
+  // Of each attention layer, the multi-token head's last: [pages][page].
+  std::vector<DeviceArray<std::byte>> pages_;
 };
 
 }  // namespace lockstep::engine

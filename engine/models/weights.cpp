@@ -73,12 +73,11 @@ class Loader {
     w.shared_gate = matrix(at + "shared_expert_gate", 1, c.hidden);
     return w;
   }
-  LayerWeights layer(int index) {
-    const std::string at = "model.layers." + std::to_string(index) + ".";
+  LayerWeights layer(const std::string& at, LayerKind kind) {
     LayerWeights w;
     w.input_norm = floats(at + "input_layernorm.weight", config_.hidden);
     w.post_norm = floats(at + "post_attention_layernorm.weight", config_.hidden);
-    if (config_.layers[index] == LayerKind::full_attention)
+    if (kind == LayerKind::full_attention)
       w.mixer = attention(at + "self_attn.");
     else
       w.mixer = delta(at + "linear_attn.");
@@ -86,6 +85,16 @@ class Loader {
       w.feed_forward = experts(at + "mlp.");
     else
       w.feed_forward = dense(at + "mlp.");
+    return w;
+  }
+
+  DraftWeights draft() {
+    DraftWeights w;
+    w.embedding_norm = floats("mtp.pre_fc_norm_embedding.weight", config_.hidden);
+    w.hidden_norm = floats("mtp.pre_fc_norm_hidden.weight", config_.hidden);
+    w.join = matrix("mtp.fc", config_.hidden, 2 * config_.hidden);
+    w.layer = layer("mtp.layers.0.", LayerKind::full_attention);
+    w.norm = floats("mtp.norm.weight", config_.hidden);
     return w;
   }
 
@@ -120,9 +129,10 @@ Weights load_weights(kernels::Device& device, const Checkpoint& checkpoint,
   weights.norm = loader.floats("model.norm.weight", config.hidden);
   weights.inverse_frequency = DeviceFloats(device, rotary_frequencies(config.rope_theta, config.rotary_dim));
   for (int i = 0; i < static_cast<int>(config.layers.size()); ++i) {
-    weights.layers.push_back(loader.layer(i));
+    weights.layers.push_back(loader.layer("model.layers." + std::to_string(i) + ".", config.layers[i]));
     layer_done(i);
   }
+  if (config.mtp_layers) weights.draft = loader.draft();
   weights.bytes = loader.bytes + weights.inverse_frequency.bytes();
   return weights;
 }

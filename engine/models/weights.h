@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,12 +39,21 @@ struct LayerWeights {
   std::variant<DenseWeights, ExpertWeights> feed_forward;
 };
 
+// The multi-token head: a guess at the token after next, from a position's hidden row and its next token.
+struct DraftWeights {
+  DeviceFloats embedding_norm, hidden_norm;
+  MatrixPtr join;      // [hidden][2 * hidden]: of the token's embedding, then the hidden row, both normed
+  LayerWeights layer;  // full attention
+  DeviceFloats norm;
+};
+
 struct Weights {
   MatrixPtr embedding, head;  // head is null when it is the embedding
   DeviceFloats norm;
   DeviceFloats inverse_frequency;  // [rotary_dim/2]
   std::vector<LayerWeights> layers;
-  uint64_t bytes = 0;  // device memory of everything above
+  std::optional<DraftWeights> draft;  // if the checkpoint has a multi-token head
+  uint64_t bytes = 0;                 // device memory of everything above
 
   const kernels::Matrix& output() const { return head ? *head : *embedding; }
 };

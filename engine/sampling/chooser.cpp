@@ -50,4 +50,14 @@ void Chooser::accept(int32_t token) {
   if (form_) form_->accept(token);
 }
 
+int Chooser::guess_candidates() const { return std::max(1, candidates_needed(rule_, vocabulary_)); }
+
+int32_t Chooser::guess(const LogitRow& row, uint64_t position) const {
+  const int needed = candidates_needed(rule_, vocabulary_);
+  if (needed == 0) return row.id[0];
+  std::vector<Candidate> ranked;
+  for (int i = 0; i < needed; ++i) ranked.push_back({row.id[i], row.logit[i]});
+  return engine::choose(ranked, rule_, seed_, position);
+}
+
 }  // namespace lockstep::engine

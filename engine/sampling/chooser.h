@@ -41,6 +41,10 @@ class Chooser {
   std::optional<Choice> choose(const LogitRow&, uint64_t position);
   void accept(int32_t token);
 
+  // For drafts: what choose() gives for the row if no penalty, bias or form speaks. Changes nothing.
+  int32_t guess(const LogitRow&, uint64_t position) const;
+  int guess_candidates() const;  // how many of the largest logits guess() makes use of
+
  private:
   std::vector<Candidate> few(const LogitRow&);
   SamplingRule rule_;

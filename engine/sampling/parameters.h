@@ -25,8 +25,10 @@ struct Sampling {
   std::vector<std::string> stop;
   int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
   bool ignore_end = false;  // go on after an end token
-  bool draft = true;        // tokens may be guessed ahead; the reply is the same
   int priority = 0;         // among requests that wait: lower ones go first
+  // Whether tokens are guessed ahead: where it pays, never, or as many as there is room for. It changes the
+  // speed and nothing else.
+  enum class Draft { priced, never, always } draft = Draft::priced;
 };
 
 }  // namespace lockstep::engine

@@ -95,8 +95,8 @@ TEST_CASE("F18 numbers are numbers, finite and in range; the refusal has the par
 }
 
 TEST_CASE("priority and draft reach the engine") {
-  CHECK(read(with("")).sampling.draft);
-  CHECK_FALSE(read(with(R"("draft":false)")).sampling.draft);
+  CHECK(read(with("")).sampling.draft == engine::Sampling::Draft::priced);
+  CHECK(read(with(R"("draft":false)")).sampling.draft == engine::Sampling::Draft::never);
   CHECK(read(with(R"("priority":-100)")).sampling.priority == -100);
   CHECK(refused(with(R"("draft":"no")")) == "draft");
   for (const char* wrong : {"-101", "101", "1.5", "\"1\"", "true"})

@@ -23,7 +23,8 @@ ReferenceFile read_reference(const std::filesystem::path& file) {
   for (simdjson::dom::element p : root["prompts"].get_array())
     result.prompts.push_back({numbers<int32_t>(p["ids"]), numbers<int32_t>(p["greedy_ids"]),
                               numbers<int32_t>(p["top_ids"]), numbers<float>(p["top_logits"]),
-                              text_of(p["text"]), text_of(p["greedy_text"])});
+                              numbers<int32_t>(p["draft"]["greedy_guesses"]), text_of(p["text"]),
+                              text_of(p["greedy_text"])});
   result.heldout_ids = numbers<int32_t>(root["heldout"]["ids"]);
   result.heldout_mean_nll = double(root["heldout"]["mean_nll"]);
   return result;

@@ -10,6 +10,7 @@ namespace lockstep::test {
 struct ReferencePrompt {
   std::vector<int32_t> ids, greedy_ids, top_ids;
   std::vector<float> top_logits;
+  std::vector<int32_t> guesses;  // of the multi-token head: [j] at greedy_ids[j + 1]
   std::string text, greedy_text;
 };
 struct ReferenceFile {

@@ -7,13 +7,21 @@ namespace lockstep::test {
 
 using namespace engine;
 
+namespace {
+constexpr int draft_rows = 72;
+}
+
 Solo::Solo(const std::filesystem::path& model, const std::string& device, int context, int rows)
     : checkpoint_(Checkpoint::open(model)),
       device_(kernels::open_device(device)),
       weights_(load_weights(*device_, checkpoint_, [](int) {})) {
   const int pages = (context + kernels::page_positions - 1) / kernels::page_positions;
-  forward_ =
-      std::make_unique<Forward>(*device_, checkpoint_.config(), weights_, Capacity{rows, rows, 1, pages});
+  forward_ = std::make_unique<Forward>(*device_, checkpoint_.config(), weights_,
+                                       Capacity{.rows = rows,
+                                                .draft_rows = draft_rows,
+                                                .logit_rows = std::max(rows, draft_rows),
+                                                .lanes = 1,
+                                                .lane_pages = pages});
   forward_->allocate(1, pages);
   // Pages in an order that a contiguous cache would get wrong.
   pages_.resize(pages);
@@ -45,6 +53,30 @@ std::vector<float> Solo::feed_all(std::span<const int32_t> tokens) {
   std::vector<float> logits(tokens.size() * config().vocabulary);
   device_->download(logits.data(), forward_->logits(), logits.size() * sizeof(float));
   return logits;
+}
+
+std::vector<int32_t> Solo::guesses(std::span<const int32_t> tokens, int from) {
+  feed_all(tokens);
+  const auto rows = [&](int first, int count) {
+    Batch batch;
+    batch.add(tokens.subspan(first + 1, count), first, pages_, 0);
+    std::vector<int32_t> hidden(count);
+    std::iota(hidden.begin(), hidden.end(), first);
+    return std::pair(batch, hidden);
+  };
+  // Row p has the token of p + 1.
+  const auto [history, history_hidden] = rows(0, from - 1);
+  forward_->read_draft(history, history_hidden);
+  const int count = static_cast<int>(tokens.size()) - from;
+  const auto [batch, hidden] = rows(from - 1, count);
+  forward_->draft(batch, hidden);
+  const size_t vocabulary = config().vocabulary;
+  std::vector<float> logits(count * vocabulary);
+  device_->download(logits.data(), forward_->logits(), logits.size() * sizeof(float));
+  std::vector<int32_t> guesses;
+  for (int row = 0; row < count; ++row)
+    guesses.push_back(largest(std::span(logits).subspan(row * vocabulary, vocabulary)));
+  return guesses;
 }
 
 int32_t largest(std::span<const float> logits) {

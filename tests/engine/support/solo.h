@@ -22,6 +22,8 @@ class Solo {
   std::vector<float> feed(std::span<const int32_t> tokens, int chunk);
   // Feeds tokens in one run and returns the logits after each, [tokens][vocabulary].
   std::vector<float> feed_all(std::span<const int32_t> tokens);
+  // The multi-token head's guesses: [j] at the token after tokens[from + j], from all tokens up to there.
+  std::vector<int32_t> guesses(std::span<const int32_t> tokens, int from);
   const engine::ModelConfig& config() const { return checkpoint_.config(); }
   const engine::Checkpoint& checkpoint() const { return checkpoint_; }
 

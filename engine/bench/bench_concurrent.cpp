@@ -1,0 +1,87 @@
+// `lockstepd bench concurrent`: real prompts, so many at once, with drafts and without, every reply compared.
+#include <algorithm>
+#include <array>
+#include <iomanip>
+#include <ostream>
+
+#include "engine/bench/serve.h"
+
+namespace lockstep::engine {
+namespace {
+
+constexpr std::array questions = {
+    "Who are you?",
+    "What does the package curl do?",
+    "What does the option -r of grep do?",
+    "Define the word harbor.",
+    "What is git? Explain how it is used.",
+    "Sort these words: pear, apple, table",
+    "How do I install nano?",
+    "Which package edits images?",
+    "What does the command tar do?",
+    "Write a sentence about the sea.",
+    "What does the package nginx do?",
+    "Define the word lantern.",
+    "What does the option -l of ls do?",
+    "How do I remove a package?",
+    "What does the package vim do?",
+    "Count from one to twenty.",
+};
+
+// Every second stream samples.
+std::vector<BenchJob> jobs(const Engine& engine, int streams, Sampling::Draft draft) {
+  std::vector<BenchJob> some(streams);
+  for (int i = 0; i < streams; ++i) {
+    Conversation conversation;
+    conversation.messages.push_back({"user", questions[i % questions.size()], {}, {}, {}});
+    some[i].tokens = engine.prepare(conversation).tokens;
+    some[i].sampling.temperature = i % 2 ? 0.7f : 0.0f;
+    some[i].sampling.seed = i;
+    some[i].sampling.max_tokens = 128;
+    some[i].sampling.draft = draft;
+  }
+  return some;
+}
+
+}  // namespace
+
+bool bench_concurrent(std::ostream& out, const Options& options, std::vector<int> levels) {
+  constexpr int runs = 5;
+  const auto engine = Engine::open(options, [&](const std::string& line) { out << line << "\n"; });
+  std::erase_if(levels, [&](int level) { return level > options.lanes; });
+  if (levels.empty()) throw StartError(StartError::Kind::model, "no level is within lanes; raise lanes");
+  const int most = *std::ranges::max_element(levels);
+  // What each says alone and undrafted.
+  std::vector<std::string> alone;
+  for (const BenchJob& job : jobs(*engine, most, Sampling::Draft::never))
+    alone.push_back(serve(*engine, {&job, 1}).front().token_sha);
+  int compared = 0, different = 0;
+  out << engine->model().name << " on " << engine->model().device << ", " << runs
+      << " runs each in turn, medians; decoded tokens/s\n"
+      << "streams   undrafted   drafted   ratio   tokens a round and stream\n"
+      << std::fixed;
+  for (int level : levels) {
+    std::vector<double> plain, drafted, ratio;
+    uint64_t right = 0, tokens = 0;
+    for (int run = 0; run < runs; ++run) {
+      for (const Sampling::Draft draft : {Sampling::Draft::never, Sampling::Draft::priced}) {
+        const Status before = engine->status();
+        const std::vector<Reply> replies = serve(*engine, jobs(*engine, level, draft));
+        for (int i = 0; i < level; ++i, ++compared) different += replies[i].token_sha != alone[i];
+        (draft == Sampling::Draft::never ? plain : drafted).push_back(decode_speed(replies));
+        if (draft == Sampling::Draft::never) continue;
+        right += engine->status().guessed_right - before.guessed_right;
+        tokens += engine->status().reply_tokens - before.reply_tokens;
+      }
+      ratio.push_back(drafted.back() / plain.back());
+    }
+    out << std::setw(7) << level << std::setprecision(1) << std::setw(12) << median(plain) << std::setw(10)
+        << median(drafted) << std::setprecision(2) << std::setw(8) << median(ratio) << std::setw(10)
+        << static_cast<double>(tokens) / static_cast<double>(tokens - right) << std::endl;
+  }
+  out << "replies equal to the same request alone and undrafted: " << compared - different << " of "
+      << compared << "\n";
+  return different == 0;
+}
+
+}  // namespace lockstep::engine

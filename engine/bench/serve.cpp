@@ -1,0 +1,74 @@
+#include "engine/bench/serve.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+namespace lockstep::engine {
+namespace {
+
+// The replies of jobs that run together.
+struct Level {
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t over = 0;
+  std::string error;
+  std::vector<Reply> replies;
+
+  void end(size_t job, Reply&& reply, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    replies[job] = std::move(reply);
+    if (!text.empty()) error = text;
+    ++over;
+    changed.notify_one();
+  }
+};
+
+class LevelSink final : public Sink {
+ public:
+  LevelSink(Level& level, size_t job) : level_(level), job_(job) {}
+  void progress(int, int) override {}
+  void delta(Delta&&) override {}
+  void done(Reply&& reply) override { level_.end(job_, std::move(reply), ""); }
+  void failed(const RequestError& error) override { level_.end(job_, {}, error.what()); }
+
+ private:
+  Level& level_;
+  size_t job_;
+};
+
+}  // namespace
+
+std::vector<Reply> serve(Engine& engine, std::span<const BenchJob> jobs) {
+  Level level;
+  level.replies.resize(jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    Job job;
+    job.prompt.tokens = jobs[i].tokens;
+    job.sampling = jobs[i].sampling;
+    job.sink = std::make_shared<LevelSink>(level, i);
+    engine.submit(std::move(job));
+  }
+  std::unique_lock lock(level.mutex);
+  level.changed.wait(lock, [&] { return level.over == jobs.size(); });
+  if (!level.error.empty())
+    throw StartError(StartError::Kind::model, "a bench request failed: " + level.error);
+  return std::move(level.replies);
+}
+
+double decode_speed(std::span<const Reply> replies) {
+  double longest = 0;
+  size_t tokens = 0;
+  for (const Reply& reply : replies) {
+    longest = std::max(longest, reply.decode_seconds);
+    tokens += reply.tokens.size() - 1;
+  }
+  return longest > 0 ? static_cast<double>(tokens) / longest : 0;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,25 @@
+// What the benches share: many requests at once, served to the end.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace lockstep::engine {
+
+struct BenchJob {
+  std::vector<int32_t> tokens;
+  Sampling sampling;
+};
+
+// Submits all jobs and waits for all replies, in order of the jobs. Throws StartError when one fails.
+std::vector<Reply> serve(Engine&, std::span<const BenchJob>);
+
+// Tokens a second of replies that ran together: all tokens but each one's first, over the time from the first
+// reply's first token to the last one's end as each reply saw it.
+double decode_speed(std::span<const Reply>);
+
+double median(std::vector<double> values);
+
+}  // namespace lockstep::engine

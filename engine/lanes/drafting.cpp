@@ -1,0 +1,134 @@
+// Runner's members that guess ahead.
+#include <algorithm>
+#include <numeric>
+
+#include "engine/lanes/runner.h"
+
+namespace lockstep::engine {
+namespace {
+
+constexpr int deepest = 8;       // guesses of a lane
+constexpr int probe_every = 32;  // tokens between two looks at a head that is not in use
+// To begin with drafts, and to go on with them, they must promise so much.
+constexpr double begin_gain = 1.06, go_on_gain = 1.02;
+
+}  // namespace
+
+// Guesses that there is room for: in the reply, in the context, and in pages that nobody else needs.
+int Runner::most_guesses(Lane& lane) {
+  const int size = static_cast<int>(lane.tokens.size());
+  const int most = std::min(
+      {deepest, lane.most_tokens - static_cast<int>(lane.reply.tokens.size()) - 1, limits_.context - size});
+  const int positions = static_cast<int>(lane.pages.size()) * kernels::page_positions;
+  if (size + most > positions && pages_.available() > static_cast<int>(active_.size())) {
+    lane.pages.push_back(pages_.take());
+    return most;
+  }
+  return std::min(most, positions - size);
+}
+
+// None when the next round is going to read a prompt.
+std::vector<DraftWish> Runner::wishes() {
+  std::vector<Lane*> lanes;
+  for (const Share& share : shares_) {
+    if (share.over) continue;
+    if (share.lane->pending() > 1) return {};
+    lanes.push_back(share.lane);
+  }
+  const auto over = std::ranges::count(shares_, true, &Share::over);
+  if (lanes.size() + over < active_.size()) return {};
+  std::vector<DraftOffer> offers;
+  for (Lane* lane : lanes) {
+    const Chance copied = copier_.chance(*lane), computed = head_ ? head_->chance(*lane) : Chance{};
+    lane->guesses_computed = computed.first > copied.first;
+    const Chance chance = lane->guesses_computed ? computed : copied;
+    const bool wanted = lane->job.sampling.draft != Sampling::Draft::never && chance.first > 0;
+    offers.push_back({chance, wanted ? most_guesses(*lane) : 0, lane->guesses_computed});
+  }
+  std::vector<int> depths =
+      choose_depths(offers, costs_, limits_.draft_rows, drafting_ ? go_on_gain : begin_gain);
+  drafting_ = std::ranges::any_of(depths, [](int depth) { return depth > 0; });
+  int rows = std::accumulate(depths.begin(), depths.end(), static_cast<int>(lanes.size()));
+  std::vector<DraftWish> wishes;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    if (lanes[i]->job.sampling.draft == Sampling::Draft::always) {
+      const int more = std::clamp(limits_.draft_rows - rows, 0, offers[i].most - depths[i]);
+      depths[i] += more;
+      rows += more;
+    }
+    if (depths[i] > 0) wishes.push_back({lanes[i], depths[i]});
+  }
+  return wishes;
+}
+
+void Runner::draft() {
+  std::vector<Stood> stood;
+  for (const Share& share : shares_)
+    stood.push_back({share.lane, share.rows.first_row, share.rows.first_position, share.stands});
+  std::vector<DraftWish> copied = wishes(), computed;
+  const auto by_head = std::stable_partition(
+      copied.begin(), copied.end(), [](const DraftWish& wish) { return !wish.lane->guesses_computed; });
+  computed.assign(by_head, copied.end());
+  copied.erase(by_head, copied.end());
+  copier_.draft(stood, copied);
+  if (!head_) return;
+  std::vector<Lane*> probed;
+  if (computed.empty())
+    for (const Share& share : shares_) {
+      Lane& lane = *share.lane;
+      if (share.over || lane.pending() > 1 || lane.job.sampling.draft == Sampling::Draft::never ||
+          !lane.guesses.empty())
+        continue;
+      if (lane.reply.tokens.size() % probe_every != 1 ||
+          static_cast<int>(probed.size()) == limits_.draft_rows)
+        continue;
+      computed.push_back({&lane, 1});
+      probed.push_back(&lane);
+    }
+  head_->draft(stood, computed);
+  for (Lane* lane : probed) {
+    lane->head_probe = lane->guesses.front();
+    lane->guesses.clear();
+  }
+}
+
+void Runner::measure() {
+  const auto start = Clock::now();
+  const auto timed = [&](int rows, TimeByRows& times, const auto& run) {
+    double least = 0;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const auto began = Clock::now();
+      run();
+      const double time = std::chrono::duration<double>(Clock::now() - began).count();
+      if (repeat == 0 || time < least) least = time;
+      if (time > 0.5) break;  // so slow a machine needs no second look
+    }
+    times.measured(rows, least);
+  };
+  std::vector<int32_t> tokens, hidden;
+  const int32_t page = 0;
+  for (int rows = 1; rows <= limits_.draft_rows && Clock::now() - start < std::chrono::seconds(10);
+       rows *= 2) {
+    // Distinct tokens: with experts, many rows read more of them than one.
+    while (static_cast<int>(tokens.size()) < rows) {
+      tokens.push_back(static_cast<int32_t>((tokens.size() * 7919 + 101) % config_.vocabulary));
+      hidden.push_back(static_cast<int32_t>(hidden.size()));
+    }
+    Batch batch;
+    batch.add(tokens, 0, {&page, 1}, 0, rows - 1);
+    batch.logit_rows = hidden;
+    timed(rows, costs_.round, [&] {
+      forward_.run(batch);
+      logits_.read(forward_.logits(), rows, 1);
+      forward_.settle(batch, std::vector<int>{rows});
+      device_.wait();
+    });
+    if (head_ && rows <= limits_.lanes)
+      timed(rows, costs_.draft, [&] {
+        forward_.draft(batch, hidden);
+        logits_.read(forward_.logits(), rows, 1);
+      });
+  }
+}
+
+}  // namespace lockstep::engine

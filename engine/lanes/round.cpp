@@ -1,0 +1,207 @@
+// One round: Runner's members that run on every turn.
+#include <algorithm>
+
+#include "engine/lanes/runner.h"
+#include "engine/lanes/token_hash.h"
+
+namespace lockstep::engine {
+namespace {
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+Batch Runner::assemble() {
+  std::vector<LaneNeed> needs;
+  bool decoding = false, reading = false;
+  int rows_with_guesses = 0;
+  for (const auto& lane : active_) {
+    needs.push_back({lane->pending(), lane->id});
+    (lane->pending() == 1 ? decoding : reading) = true;
+    rows_with_guesses += 1 + static_cast<int>(lane->guesses.size());
+  }
+  // Guesses are not worth their rows beside a prompt, which uses the device's arithmetic as it is.
+  if (reading || rows_with_guesses > limits_.draft_rows)
+    for (const auto& lane : active_) lane->guesses.clear();
+  std::vector<std::pair<Lane*, int>> wanted;
+  for (const LaneShare& share : plan(needs, pace_.prompt_rows(decoding)))
+    wanted.emplace_back(active_[share.lane].get(), share.rows);
+  // Pages for the oldest first: a younger lane is set aside before it is part of the batch.
+  std::ranges::sort(wanted, {}, [](const auto& share) { return share.first->id; });
+  for (auto& [lane, rows] : wanted) {
+    if (!lane->borders.empty()) rows = std::min(rows, lane->borders.front().position - lane->done);
+    if (lane->slot < 0 || !reserve(*lane, lane->done + rows)) rows = 0;
+  }
+  std::erase_if(wanted, [](const auto& share) { return share.second == 0 || share.first->slot < 0; });
+  std::ranges::stable_partition(wanted, [](const auto& share) { return !share.first->guesses.empty(); });
+  Batch batch;
+  shares_.clear();
+  for (auto [lane, rows] : wanted) {
+    const int guesses = static_cast<int>(lane->guesses.size());
+    std::vector<int32_t> tokens(lane->tokens.begin() + lane->done, lane->tokens.begin() + lane->done + rows);
+    tokens.insert(tokens.end(), lane->guesses.begin(), lane->guesses.end());
+    batch.add(tokens, lane->done, lane->pages, lane->slot, guesses);
+    Share share{lane, batch.sequences.back()};
+    if (rows == lane->pending()) {
+      share.first_logit = static_cast<int>(batch.logit_rows.size());
+      for (int row = batch.rows() - 1 - guesses; row < batch.rows(); ++row) batch.logit_rows.push_back(row);
+    }
+    shares_.push_back(std::move(share));
+  }
+  return batch;
+}
+
+bool Runner::turn() {
+  admit();
+  if (active_.empty()) return false;
+  const Batch batch = assemble();
+  const auto start = Clock::now();
+  forward_.run(batch);
+  int decoded = 0, count = 1;
+  for (const Share& share : shares_) {
+    if (share.lane->pending() == 1) decoded += share.rows.rows;
+    if (share.first_logit >= 0) count = std::max(count, share.lane->chooser->candidates_wanted());
+  }
+  if (batch.logit_rows.empty())
+    device_.wait();
+  else
+    logits_.read(forward_.logits(), static_cast<int>(batch.logit_rows.size()), count);
+  choose_tokens();
+  std::vector<int> stands;
+  for (const Share& share : shares_) stands.push_back(share.stands);
+  forward_.settle(batch, stands);
+  const double time = seconds(Clock::now() - start);
+  pace_.measured(time, decoded, batch.rows() - decoded);
+  if (decoded == batch.rows()) costs_.round.measured(batch.rows(), time);
+  ++counts_.rounds;
+  end_round();
+  return true;
+}
+
+// Gives every lane that is due its next tokens: one, and one more for each guess that was right.
+void Runner::choose_tokens() {
+  for (Share& share : shares_) {
+    Lane& lane = *share.lane;
+    const int before = lane.done, guesses = static_cast<int>(lane.guesses.size());
+    share.stands = share.rows.rows;
+    if (share.first_logit >= 0) {
+      int right = 0;
+      while (next_token(share, share.first_logit + right) && right < guesses &&
+             lane.tokens.back() == lane.guesses[right])
+        ++right;
+      share.stands -= guesses - right;
+      const int tried = std::min(guesses, right + !share.over);
+      if (lane.guesses_computed)
+        for (int i = 0; i < tried; ++i) (i ? lane.head_next : lane.head_first).tested(i < right);
+      counts_.guessed += guesses;
+      counts_.guessed_right += right;
+      lane.guesses.clear();
+    }
+    lane.done = before + share.stands;
+    if (before < lane.prompt_tokens()) {
+      counts_.prompt_tokens += std::min(lane.done, lane.prompt_tokens()) - before;
+      lane.job.sink->progress(std::min(lane.done, lane.prompt_tokens()), lane.prompt_tokens());
+    }
+  }
+}
+
+// False when the reply is over.
+bool Runner::next_token(Share& share, int row) {
+  Lane& lane = *share.lane;
+  std::optional<Choice> choice;
+  std::string trouble = "the request's biases and form leave no token to choose";
+  const LogitRow logits = logits_.row(row);
+  try {
+    if (logits_.finite(row))
+      choice = lane.chooser->choose(logits, lane.tokens.size());
+    else
+      trouble = "the model produced a number that is not finite";
+  } catch (const FormError& error) {
+    trouble = error.what();
+  }
+  if (!choice) {
+    ++counts_.failed;
+    lane.job.sink->failed({RequestError::Kind::failed, trouble});
+    share.over = true;
+    return false;
+  }
+  lane.chooser->accept(choice->token);
+  if (lane.head_probe) lane.head_first.tested(*lane.head_probe == choice->token);
+  lane.head_probe.reset();
+  return append(share, choice->token, describe(lane, *choice, logits));
+}
+
+// The token's log-probability and its alternatives, if the request wants them: the model's own.
+std::optional<TokenLogprob> Runner::describe(const Lane& lane, const Choice& choice,
+                                             const LogitRow& row) const {
+  const int wanted = lane.job.sampling.top_logprobs;
+  if (wanted < 0) return std::nullopt;
+  const auto of = [&](float logit) { return (logit - row.maximum) - row.log_sum; };
+  TokenLogprob logprob{choice.token, std::string(tokenizer_.bytes(choice.token)), of(choice.logit), {}};
+  for (size_t k = 0; k < std::min(size_t(wanted), row.id.size()); ++k)
+    logprob.top.push_back({row.id[k], std::string(tokenizer_.bytes(row.id[k])), of(row.logit[k])});
+  return logprob;
+}
+
+// Adds a token to the reply. False when the reply is over.
+bool Runner::append(Share& share, int32_t token, std::optional<TokenLogprob> logprob) {
+  Lane& lane = *share.lane;
+  if (lane.reply.tokens.empty()) lane.first_token = Clock::now();
+  lane.tokens.push_back(token);
+  lane.copies.extend(lane.tokens);
+  lane.reply.tokens.push_back(token);
+  ++counts_.reply_tokens;
+  Delta delta;
+  if (logprob) delta.logprobs.push_back(std::move(*logprob));
+  const bool may_end = !lane.job.sampling.ignore_end || lane.job.prompt.form;
+  const bool ended = may_end && std::ranges::count(config_.end_tokens, token);
+  if (ended || !lane.writer->push(token, delta))
+    share.finish = Finish::stop;
+  else if (static_cast<int>(lane.reply.tokens.size()) >= lane.most_tokens)
+    share.finish = Finish::length;
+  if (!share.finish) {
+    lane.job.sink->delta(std::move(delta));
+    return true;
+  }
+  share.over = true;
+  share.last = std::move(delta);
+  return false;
+}
+
+// Keeps what is worth keeping, ends what is over, and guesses for the next round.
+void Runner::end_round() {
+  for (Share& share : shares_) {
+    Lane& lane = *share.lane;
+    if (!lane.borders.empty() && lane.done == lane.borders.front().position) {
+      keep(lane, lane.borders.front().system);
+      lane.borders.erase(lane.borders.begin());
+    }
+    if (share.finish) finish(share);
+  }
+  draft();
+  for (Share& share : shares_) {
+    if (!share.over) continue;
+    release(*share.lane);
+    std::erase_if(active_, [&](const auto& lane) { return lane.get() == share.lane; });
+  }
+}
+
+void Runner::finish(Share& share) {
+  Lane& lane = *share.lane;
+  keep(lane, false);
+  lane.writer->finish(share.last);
+  Reply& reply = lane.reply;
+  reply.finish = share.finish == Finish::stop && lane.writer->called() ? Finish::tool_calls : *share.finish;
+  reply.stop = lane.writer->stop();
+  reply.prompt_tokens = lane.prompt_tokens();
+  reply.reasoning_tokens = lane.writer->reasoning_tokens();
+  reply.token_sha = token_sha(reply.tokens);
+  reply.queue_seconds = seconds(lane.admitted - lane.arrived);
+  reply.prompt_seconds = seconds(lane.first_token - lane.admitted);
+  reply.decode_seconds = seconds(Clock::now() - lane.first_token);
+  ++counts_.served;
+  lane.job.sink->delta(std::move(share.last));
+  lane.job.sink->done(std::move(reply));
+}
+
+}  // namespace lockstep::engine

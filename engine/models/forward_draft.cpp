@@ -1,0 +1,88 @@
+#include "engine/models/forward_scratch.h"
+
+namespace lockstep::engine {
+
+using namespace kernels;
+
+void Forward::settle(const Batch& batch, std::span<const int> stands) {
+  if (!drafted_) return;
+  Scratch& s = *scratch_;
+  std::vector<Sequence> sequences;
+  for (size_t i = 0; i < batch.sequences.size() && batch.sequences[i].keep == 0; ++i) {
+    sequences.push_back(batch.sequences[i]);
+    sequences.back().keep = stands[i];
+  }
+  s.sequences.upload(sequences);
+  Round replayed = round_;
+  replayed.sequences = static_cast<int>(sequences.size());
+  replayed.rows = sequences.back().first_row + sequences.back().rows;
+  size_t index = 0;
+  for (const LayerWeights& layer : weights_.layers) {
+    const auto* w = std::get_if<DeltaWeights>(&layer.mixer);
+    if (!w) continue;
+    const Recurrence& r = recurrence(index);
+    device_.run(ConvolutionReplay{replayed, delta_, r.qkv.data(), conv_states_[index].data()});
+    device_.run(DeltaReplay{replayed, delta_, r.convolved.data(), r.a.data(), w->a_log.data(),
+                            w->dt_bias.data(), r.update.data(), delta_states_[index].data()});
+    ++index;
+  }
+}
+
+// The head's inputs joined, up to its layer's first norm.
+void Forward::begin_draft(const Batch& batch, std::span<const int32_t> hidden) {
+  Scratch& s = *scratch_;
+  const DraftWeights& w = *weights_.draft;
+  const int rows = batch.rows(), length = config_.hidden;
+  upload(batch);
+  s.hidden_rows.upload(hidden);
+  device_.run(Embed{rows, s.tokens.data(), weights_.embedding.get(), s.residual.data()});
+  device_.run(Gather{rows, length, s.hidden_rows.data(), s.stream.data(), s.branch.data()});
+  s.joined.begin(rows, 2 * length);
+  device_.run(Norm{rows, length, s.residual.data(), nullptr, w.embedding_norm.data(), config_.norm_eps,
+                   s.joined.x(), 2 * length, nullptr});
+  device_.run(Norm{rows, length, s.branch.data(), nullptr, w.hidden_norm.data(), config_.norm_eps,
+                   s.joined.x() + length, 2 * length, nullptr});
+  project(device_, s.joined, {{w.join.get(), s.residual.data(), length}});
+  norm_into_hidden(nullptr, w.layer.input_norm, *std::get<AttentionWeights>(w.layer.mixer).q_gate);
+}
+
+void Forward::read_draft(const Batch& batch, std::span<const int32_t> hidden) {
+  Scratch& s = *scratch_;
+  const auto& w = std::get<AttentionWeights>(weights_.draft->layer.mixer);
+  const int keys = attention_.key_heads * attention_.head_dim;
+  begin_draft(batch, hidden);
+  project(device_, s.hidden, {{w.k.get(), s.k.data(), keys}, {w.v.get(), s.v.data(), keys}});
+  // Nobody reads these rows' queries: they are made of whatever q_gate holds.
+  const Blocks q{s.q_high.data(),
+                 s.q_low.data(),
+                 s.q_multiplier.data(),
+                 nullptr,
+                 attention_.query_heads * attention_.head_dim,
+                 attention_.head_dim};
+  device_.run(AttentionInputs{round_,
+                              attention_,
+                              s.q_gate.data(),
+                              s.k.data(),
+                              s.v.data(),
+                              w.q_norm.data(),
+                              w.k_norm.data(),
+                              config_.norm_eps,
+                              weights_.inverse_frequency.data(),
+                              q,
+                              {pages_.back().data(), attention_.key_heads, attention_.head_dim}});
+}
+
+void Forward::draft(const Batch& batch, std::span<const int32_t> hidden) {
+  Scratch& s = *scratch_;
+  const DraftWeights& w = *weights_.draft;
+  float* out = s.stream.data() + size_t(capacity_.rows) * config_.hidden;
+  begin_draft(batch, hidden);
+  mix(std::get<AttentionWeights>(w.layer.mixer), pages_.size() - 1);
+  feed(w.layer);
+  norm_stream(w.norm, out);
+  s.last.begin(batch.rows(), config_.hidden);
+  device_.copy(s.last.x(), out, size_t(batch.rows()) * config_.hidden * sizeof(float));
+  project(device_, s.last, {{&weights_.output(), s.logits.data(), config_.vocabulary}});
+}
+
+}  // namespace lockstep::engine

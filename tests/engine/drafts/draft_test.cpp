@@ -1,0 +1,105 @@
+// The law: drafted = undrafted.
+#include <random>
+
+#include "tests/catch.h"
+#include "tests/engine/support/ask.h"
+#include "tests/engine/support/reference_file.h"
+
+using namespace lockstep::engine;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr unsigned seed = 40;
+
+Options options_of(const TestModel& model) {
+  Options options;
+  options.model = model.directory;
+  options.lanes = 8;
+  options.chunk = 96;
+  return options;
+}
+
+// Half of the prompts repeat themselves, so that there is something to copy.
+std::vector<Prompt> prompts(std::mt19937& random, int count) {
+  std::vector<Prompt> some(count);
+  for (int i = 0; i < count; ++i) {
+    const int length = 5 + static_cast<int>(random() % 90), period = i % 2 ? 7 : length;
+    for (int k = 0; k < length; ++k)
+      some[i].tokens.push_back(k < period ? static_cast<int32_t>(random() % 2000)
+                                          : some[i].tokens[k - period]);
+  }
+  return some;
+}
+
+Sampling with(int i, Sampling::Draft draft) {
+  Sampling s;
+  s.temperature = i % 3 ? 0.7f * static_cast<float>(i % 3) : 0;
+  s.seed = i;
+  s.max_tokens = 20 + 7 * (i % 5);
+  s.top_logprobs = 3;
+  s.ignore_end = i % 4 != 0;
+  if (i % 5 == 4) s.frequency_penalty = 0.5f;
+  s.draft = draft;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("drafted = undrafted, alone and together, greedy and sampled") {
+  for (const TestModel& model : test_models()) {
+    INFO("seed " << seed << ", " << model.name);
+    std::mt19937 random(seed);
+    const auto engine = open_engine(options_of(model));
+    const std::vector<Prompt> some = prompts(random, 16);
+    std::vector<Answer> plain;
+    for (int i = 0; i < 16; ++i) plain.push_back(ask(*engine, some[i], with(i, Sampling::Draft::never)));
+    CHECK(engine->status().guessed == 0);
+    for (int i = 0; i < 16; ++i) {
+      INFO("prompt " << i);
+      REQUIRE(same(ask(*engine, some[i], with(i, Sampling::Draft::always)), plain[i]));
+    }
+    const Status alone = engine->status();
+    CHECK(alone.guessed > 500);
+    CHECK(alone.guessed_right > 0);
+    CHECK(alone.guessed_right < alone.guessed);
+    // Together, and each third of them without drafts or with drafts where they pay.
+    std::vector<std::shared_ptr<Collector>> running;
+    for (int i = 0; i < 16; ++i) running.push_back(begin(*engine, some[i], with(i, Sampling::Draft(i % 3))));
+    for (int i = 0; i < 16; ++i) {
+      INFO("prompt " << i << " of 16 together");
+      REQUIRE(same(running[i]->wait(), plain[i]));
+    }
+    CHECK(engine->status().guessed > alone.guessed);
+  }
+}
+
+TEST_CASE("a drafted reply that was kept is gone on from like a fresh one") {
+  for (const TestModel& model : test_models()) {
+    INFO("seed " << seed << ", " << model.name);
+    std::mt19937 random(seed);
+    const auto drafted = open_engine(options_of(model)), fresh = open_engine(options_of(model));
+    for (Prompt prompt : prompts(random, 4)) {
+      const Answer first = ask(*drafted, prompt, with(1, Sampling::Draft::always));
+      prompt.tokens.insert(prompt.tokens.end(), first.reply->tokens.begin(), first.reply->tokens.end());
+      const int known = static_cast<int>(prompt.tokens.size()) - 1;
+      for (int i = 0; i < 5; ++i) prompt.tokens.push_back(static_cast<int32_t>(random() % 2000));
+      const Answer second = ask(*drafted, prompt, with(2, Sampling::Draft::always));
+      CHECK(second.reply->cached_tokens == known);
+      CHECK(same(second, ask(*fresh, prompt, with(2, Sampling::Draft::never))));
+    }
+  }
+}
+
+TEST_CASE("the multi-token head of the starter guesses well") {
+  const auto engine = open_engine(options_of(test_models().front()));
+  Sampling s;
+  s.temperature = 0;
+  s.draft = Sampling::Draft::always;
+  s.max_tokens = 120;
+  for (const char* question : {"Who are you?", "What does the package git do?", "Define the word harbor."})
+    ask(*engine, chat(*engine, question), s);
+  const Status status = engine->status();
+  // Of eight in a row more than one stands; later ones seldom do.
+  CHECK(status.guessed_right * 8 > status.guessed);
+}
