@@ -225,12 +225,13 @@ class RealEngine final : public Engine {
     info_.fingerprint = checkpoint_.fingerprint();
     weights_ = load_weights(*device_, checkpoint_, [](int) {});
     const int lane_pages = (info_.context + kernels::page_positions - 1) / kernels::page_positions;
-    forward_ = std::make_unique<Forward>(*device_, config, weights_,
-                                         Capacity{.rows = std::max(options.chunk + options.lanes, draft_rows),
-                                                  .draft_rows = draft_rows,
-                                                  .logit_rows = std::max(options.lanes, draft_rows),
-                                                  .lanes = options.lanes,
-                                                  .lane_pages = lane_pages});
+    forward_ = std::make_unique<Forward>(
+        *device_, config, weights_,
+        Capacity{.rows = options.chunk + std::max(options.lanes, draft_rows + Forward::held_rows),
+                 .draft_rows = draft_rows,
+                 .logit_rows = std::max(options.lanes, draft_rows),
+                 .lanes = options.lanes,
+                 .lane_pages = lane_pages});
     const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
     const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes;
     const uint64_t least = fixed + page * lane_pages + options.cache;

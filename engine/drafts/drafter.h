@@ -16,6 +16,7 @@ struct Stood {
   int first_row;       // of the round
   int first_position;  // of that row
   int stands;
+  bool over;  // the reply has ended
 };
 
 struct DraftWish {

@@ -5,22 +5,38 @@
 
 namespace lockstep::engine {
 
-// The rows that nobody guesses from: keys and values only.
+// The rows that nobody guesses from: keys and values only. Those of a lane that decodes without the head wait
+// until there are enough of them, or the head is wanted.
 void HeadDrafter::read(std::span<const Stood> stood, std::span<const DraftWish> wishes) {
   Batch batch;
   std::vector<int32_t> hidden;
   for (const Stood& one : stood) {
-    const bool guesses = std::ranges::any_of(wishes, [&](const DraftWish& w) { return w.lane == one.lane; });
-    const int rows = one.stands - guesses;
-    if (rows == 0) continue;
-    batch.add(std::span(one.lane->tokens).subspan(one.first_position + 1, rows), one.first_position,
-              one.lane->pages, one.lane->slot);
-    for (int row = 0; row < rows; ++row) hidden.push_back(one.first_row + row);
+    Lane& lane = *one.lane;
+    const bool guesses = std::ranges::any_of(wishes, [&](const DraftWish& w) { return w.lane == &lane; });
+    if (!guesses && !one.over && lane.head_held + one.stands <= Forward::held_rows) {
+      for (int row = 0; row < one.stands; ++row)
+        forward_.hold(one.first_row + row, lane.slot, lane.head_held++);
+      continue;
+    }
+    const int now = one.stands - guesses, rows = lane.head_held + now;
+    if (batch.rows() + rows > forward_.most_rows()) {
+      forward_.read_draft(batch, hidden);
+      batch = {};
+      hidden.clear();
+    }
+    if (rows > 0) {
+      const int first = one.first_position - lane.head_held;
+      batch.add(std::span(lane.tokens).subspan(first + 1, rows), first, lane.pages, lane.slot);
+      for (int index = 0; index < lane.head_held; ++index) hidden.push_back(forward_.held(lane.slot, index));
+      for (int row = 0; row < now; ++row) hidden.push_back(one.first_row + row);
+    }
+    lane.head_held = 0;
   }
   if (batch.rows()) forward_.read_draft(batch, hidden);
 }
 
 void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish> wishes) {
+  auto start = Clock::now();
   read(stood, wishes);
   if (wishes.empty()) return;
   std::map<const Lane*, int32_t> hidden_of;
@@ -30,7 +46,6 @@ void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish>
   for (int step = 0;; ++step) {
     std::erase_if(going, [&](const DraftWish* wish) { return wish->depth <= step; });
     if (going.empty()) return;
-    const auto start = Clock::now();
     Batch batch;
     std::vector<int32_t> hidden;
     int count = 1;
@@ -42,7 +57,7 @@ void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish>
       count = std::max(count, lane.chooser->guess_candidates());
     }
     forward_.draft(batch, hidden);
-    logits_.read(forward_.logits(), batch.rows(), count);
+    logits_.read(forward_.logits(), batch.rows(), forward_.draft_vocabulary(), count);
     for (int row = 0; row < batch.rows(); ++row) {
       Lane& lane = *going[row]->lane;
       hidden_of[&lane] = forward_.drafted(row);
@@ -50,7 +65,9 @@ void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish>
       lane.guesses.push_back(
           logits_.finite(row) ? lane.chooser->guess(logits_.row(row), lane.tokens.size() + step) : 0);
     }
-    times_.measured(batch.rows(), std::chrono::duration<double>(Clock::now() - start).count());
+    const auto end = Clock::now();
+    times_.measured(batch.rows(), std::chrono::duration<double>(end - start).count());
+    start = end;
   }
 }
 

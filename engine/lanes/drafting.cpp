@@ -64,7 +64,7 @@ std::vector<DraftWish> Runner::wishes() {
 void Runner::draft() {
   std::vector<Stood> stood;
   for (const Share& share : shares_)
-    stood.push_back({share.lane, share.rows.first_row, share.rows.first_position, share.stands});
+    stood.push_back({share.lane, share.rows.first_row, share.rows.first_position, share.stands, share.over});
   std::vector<DraftWish> copied = wishes(), computed;
   const auto by_head = std::stable_partition(
       copied.begin(), copied.end(), [](const DraftWish& wish) { return !wish.lane->guesses_computed; });
@@ -119,14 +119,14 @@ void Runner::measure() {
     batch.logit_rows = hidden;
     timed(rows, costs_.round, [&] {
       forward_.run(batch);
-      logits_.read(forward_.logits(), rows, 1);
+      logits_.read(forward_.logits(), rows, config_.vocabulary, 1);
       forward_.settle(batch, std::vector<int>{rows});
       device_.wait();
     });
     if (head_ && rows <= limits_.lanes)
       timed(rows, costs_.draft, [&] {
         forward_.draft(batch, hidden);
-        logits_.read(forward_.logits(), rows, 1);
+        logits_.read(forward_.logits(), rows, forward_.draft_vocabulary(), 1);
       });
   }
 }

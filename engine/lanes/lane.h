@@ -28,6 +28,7 @@ struct Lane {
   std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
   Copies copies;                // of `tokens`, as an index
   Acceptance head_first{0.7}, head_next{0.4};  // of the multi-token head's first guess, and of later ones
+  int head_held = 0;                           // positions before `done` that the head has yet to read
   std::vector<int32_t> guesses;                // at what follows `tokens`, to be tried in the next round
   bool guesses_computed = false;               // by the head
   std::optional<int32_t> head_probe;  // the head's guess at the next token, to see how good it is; not tried

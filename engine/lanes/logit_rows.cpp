@@ -2,17 +2,17 @@
 
 namespace lockstep::engine {
 
-LogitRows::LogitRows(kernels::Device& device, int most_rows, int vocabulary)
+LogitRows::LogitRows(kernels::Device& device, int most_rows)
     : device_(device),
-      vocabulary_(vocabulary),
       id_(device, size_t(most_rows) * kernels::most_candidates),
       finite_(device, most_rows),
       logit_(device, size_t(most_rows) * kernels::most_candidates),
       maximum_(device, most_rows),
       log_sum_(device, most_rows) {}
 
-void LogitRows::read(const float* logits, int rows, int count) {
+void LogitRows::read(const float* logits, int rows, int vocabulary, int count) {
   logits_ = logits;
+  vocabulary_ = vocabulary;
   count_ = count;
   device_.run(kernels::Candidates{rows, vocabulary_, count, logits, id_.data(), logit_.data(),
                                   maximum_.data(), log_sum_.data(), finite_.data()});

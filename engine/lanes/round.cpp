@@ -65,7 +65,7 @@ bool Runner::turn() {
   if (batch.logit_rows.empty())
     device_.wait();
   else
-    logits_.read(forward_.logits(), static_cast<int>(batch.logit_rows.size()), count);
+    logits_.read(forward_.logits(), static_cast<int>(batch.logit_rows.size()), config_.vocabulary, count);
   choose_tokens();
   std::vector<int> stands;
   for (const Share& share : shares_) stands.push_back(share.stands);

@@ -29,7 +29,7 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       pages_(limits.pages),
       cache_(pages_, slots_from(limits.lanes, limits.cache_slots), limits.cache_pages),
       message_start_(tokenizer.id("<|im_start|>")),
-      logits_(device, std::max(limits.lanes, limits.draft_rows), config.vocabulary) {
+      logits_(device, std::max(limits.lanes, limits.draft_rows)) {
   if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
 }
@@ -140,6 +140,7 @@ void Runner::release(Lane& lane) {
   lane.done = 0;
   lane.guesses.clear();
   lane.head_probe.reset();
+  lane.head_held = 0;
 }
 
 // Takes a lane's memory away; it will read its tokens again, to the same bits.

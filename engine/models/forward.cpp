@@ -92,7 +92,8 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
     make(s.shared_gate, rows);
     make(s.expert_inner, static_cast<int>(routed), config.expert_intermediate);
   }
-  make(s.stream, (rows + capacity.draft_rows) * config.hidden);
+  const size_t held = weights.draft ? lanes * held_rows : 0;
+  make(s.stream, (rows + capacity.draft_rows + held) * config.hidden);
   if (weights.draft) {
     make(s.hidden_rows, rows);
     make(s.joined, capacity.rows, 2 * config.hidden);

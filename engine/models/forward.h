@@ -42,6 +42,7 @@ class Forward {
   Forward(kernels::Device&, const ModelConfig&, const Weights&, const Capacity&);
   ~Forward();
 
+  int most_rows() const { return capacity_.rows; }
   uint64_t scratch_bytes() const;
   uint64_t state_bytes() const;  // the recurrent state of one lane, in every layer
   uint64_t page_bytes() const;   // one KV page in every attention layer
@@ -55,17 +56,26 @@ class Forward {
   // After run() of a batch with drafts: of sequence i the first stands[i] rows stand, 1 or more; the states
   // of its drafted lanes advance by them.
   void settle(const Batch&, std::span<const int> stands);
-  // Of the last run() or draft(), in device memory: [logit_rows][vocabulary].
+  // Of the last run(), [logit_rows][vocabulary], or draft(), [rows][draft_vocabulary()], in device memory.
   const float* logits() const;
 
   // The multi-token head, if the checkpoint has one. It is no part of what the model says: it only guesses.
   // A row joins the token of position p + 1 to the hidden row of p, as position p, and guesses the token of
-  // p + 2. hidden[i] names row i's hidden row: row h of the last run(), or drafted(h) of the last draft().
-  // Its keys and values lie in pages of its own beside the lanes'.
+  // p + 2. hidden[i] names row i's hidden row: row h of the last run(), drafted(h) of the last draft(), or
+  // held(). Its keys and values lie in pages of its own beside the lanes'.
   bool has_draft_head() const { return weights_.draft.has_value(); }
+  int draft_vocabulary() const {
+    return weights_.draft->output->outputs;
+  }                                                                // it guesses the first tokens only
   void read_draft(const Batch&, std::span<const int32_t> hidden);  // stores keys and values only
   void draft(const Batch&, std::span<const int32_t> hidden);       // and gives logits of every row
   int32_t drafted(int row) const { return capacity_.rows + row; }
+  // Hidden rows of the last run() may wait for read_draft(), held_rows of each state slot.
+  static constexpr int held_rows = 32;
+  void hold(int row, int slot, int index);
+  int32_t held(int slot, int index) const {
+    return capacity_.rows + capacity_.draft_rows + slot * held_rows + index;
+  }
 
  private:
   struct Scratch;

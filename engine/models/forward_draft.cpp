@@ -28,6 +28,12 @@ void Forward::settle(const Batch& batch, std::span<const int> stands) {
   }
 }
 
+void Forward::hold(int row, int slot, int index) {
+  const size_t length = config_.hidden;
+  float* stream = scratch_->stream.data();
+  device_.copy(stream + held(slot, index) * length, stream + row * length, length * sizeof(float));
+}
+
 // The head's inputs joined, up to its layer's first norm.
 void Forward::begin_draft(const Batch& batch, std::span<const int32_t> hidden) {
   Scratch& s = *scratch_;
@@ -82,7 +88,7 @@ void Forward::draft(const Batch& batch, std::span<const int32_t> hidden) {
   norm_stream(w.norm, out);
   s.last.begin(batch.rows(), config_.hidden);
   device_.copy(s.last.x(), out, size_t(batch.rows()) * config_.hidden * sizeof(float));
-  project(device_, s.last, {{&weights_.output(), s.logits.data(), config_.vocabulary}});
+  project(device_, s.last, {{w.output.get(), s.logits.data(), w.output->outputs}});
 }
 
 }  // namespace lockstep::engine

@@ -23,9 +23,10 @@ struct Forward::Scratch {
   DeviceArray<int8_t> q_high, q_low;
   DeviceFloats router_logits, expert_weight, routed, shared, shared_gate;
   DeviceArray<int32_t> expert;
-  Rows expert_inner;    // [rows * experts_per_token]
-  DeviceFloats stream;  // [rows + draft_rows][hidden]: normed outputs of run(), then of draft()
-  Rows joined;          // [rows][2 * hidden]: inputs of the multi-token head
+  Rows expert_inner;  // [rows * experts_per_token]
+  DeviceFloats
+      stream;   // [rows + draft_rows + lanes * held_rows][hidden]: of run(), draft() and hold(), normed
+  Rows joined;  // [rows][2 * hidden]: inputs of the multi-token head
   Rows last;
   DeviceFloats logits;
   uint64_t bytes = 0;

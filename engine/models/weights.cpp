@@ -1,5 +1,7 @@
 #include "engine/models/weights.h"
 
+#include <algorithm>
+
 namespace lockstep::engine {
 namespace {
 
@@ -95,6 +97,10 @@ class Loader {
     w.join = matrix("mtp.fc", config_.hidden, 2 * config_.hidden);
     w.layer = layer("mtp.layers.0.", LayerKind::full_attention);
     w.norm = floats("mtp.norm.weight", config_.hidden);
+    HostMatrix output = checkpoint_.matrix(config_.tied_head ? "model.embed_tokens" : "lm_head",
+                                           config_.vocabulary, config_.hidden);
+    output.source.outputs = std::min(config_.vocabulary, (config_.vocabulary / 4 + 63) / 64 * 64);
+    w.output = count(device_.pack(output.source));
     return w;
   }
 

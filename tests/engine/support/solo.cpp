@@ -70,7 +70,7 @@ std::vector<int32_t> Solo::guesses(std::span<const int32_t> tokens, int from) {
   const int count = static_cast<int>(tokens.size()) - from;
   const auto [batch, hidden] = rows(from - 1, count);
   forward_->draft(batch, hidden);
-  const size_t vocabulary = config().vocabulary;
+  const size_t vocabulary = forward_->draft_vocabulary();
   std::vector<float> logits(count * vocabulary);
   device_->download(logits.data(), forward_->logits(), logits.size() * sizeof(float));
   std::vector<int32_t> guesses;
