@@ -75,7 +75,7 @@ struct Prompt {
 
 struct TokenLogprob {
   int32_t token;
-  std::string bytes;
+  std::string bytes;  // empty: a special token, which is not part of the text
   float logprob;
   struct Top {
     int32_t token;

@@ -31,6 +31,7 @@ json::Object choice_json(int index, json::Value text, json::Value finish, json::
 
 void TextLogprobs::add(const engine::Delta& delta, std::size_t& offset) {
   for (const engine::TokenLogprob& token : delta.logprobs) {
+    if (token.bytes.empty()) continue;
     tokens.emplace_back(token_text(token.bytes));
     token_logprobs.emplace_back(token.logprob);
     json::Object top;

@@ -35,6 +35,7 @@ double rate(double tokens, double seconds) {
 
 void append_logprobs(const engine::Delta& delta, json::Array& out) {
   for (const engine::TokenLogprob& token : delta.logprobs) {
+    if (token.bytes.empty()) continue;
     json::Object entry = token_json(token.bytes, token.logprob);
     json::Array top;
     for (const auto& other : token.top) top.emplace_back(token_json(other.bytes, other.logprob));

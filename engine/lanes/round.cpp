@@ -137,7 +137,9 @@ std::optional<TokenLogprob> Runner::describe(const Lane& lane, const Choice& cho
   const int wanted = lane.job.sampling.top_logprobs;
   if (wanted < 0) return std::nullopt;
   const auto of = [&](float logit) { return (logit - row.maximum) - row.log_sum; };
-  TokenLogprob logprob{choice.token, std::string(tokenizer_.bytes(choice.token)), of(choice.logit), {}};
+  const bool text = !tokenizer_.special(choice.token);
+  TokenLogprob logprob{
+      choice.token, std::string(text ? tokenizer_.bytes(choice.token) : ""), of(choice.logit), {}};
   for (size_t k = 0; k < std::min(size_t(wanted), row.id.size()); ++k)
     logprob.top.push_back({row.id[k], std::string(tokenizer_.bytes(row.id[k])), of(row.logit[k])});
   return logprob;

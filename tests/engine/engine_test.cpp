@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <atomic>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -235,6 +236,95 @@ TEST_CASE("a missing seed is derived from the prompt; a given one decides") {
   CHECK(a.reply->tokens != c.reply->tokens);
   CHECK(a.reply->token_sha == b.reply->token_sha);
   CHECK(a.reply->token_sha != c.reply->token_sha);
+}
+
+TEST_CASE("F31 a seed decides, also beside seven others; choices of a request have seeds of their own") {
+  const auto engine = open_engine(tiny_dense());
+  const Prompt prompt = chat(*engine, "Who are you?");
+  Sampling s = greedy(16);
+  s.temperature = 1;
+  s.seed = 42;
+  const Answer alone = ask(*engine, prompt, s);
+  CHECK(same(ask(*engine, prompt, s), alone));
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 8; ++i) {
+    Sampling one = s;
+    one.choice = i;
+    one.priority = 8 - i;
+    one.draft = i % 2 ? Sampling::Draft::never : Sampling::Draft::priced;
+    sinks.push_back(begin(*engine, prompt, one));
+  }
+  std::set<std::vector<int32_t>> replies;
+  for (int i = 0; i < 8; ++i) {
+    const Answer answer = sinks[i]->wait();
+    REQUIRE(answer.reply);
+    CHECK(answer.reply->seed == 42 + static_cast<uint64_t>(i));
+    replies.insert(answer.reply->tokens);
+    if (i == 0) CHECK(same(answer, alone));
+  }
+  CHECK(replies.size() > 4);
+  s.seed = 43;
+  CHECK(ask(*engine, prompt, s).reply->tokens == sinks[1]->wait().reply->tokens);
+}
+
+TEST_CASE("F08 the bytes of the tokens that have log-probabilities join to the text; equal beside others") {
+  const auto engine = open_engine(tiny_dense());
+  Prompt prompt;
+  prompt.tokens = engine->tokenize("Grüße! The package curl");
+  Sampling s = greedy(40);
+  s.temperature = 1;
+  s.seed = 3;
+  s.top_logprobs = 3;
+  const Answer alone = ask(*engine, prompt, s);
+  std::string bytes;
+  for (const TokenLogprob& token : alone.logprobs) {
+    bytes += token.bytes;
+    REQUIRE(token.top.size() == 3);
+    CHECK(token.top[0].logprob >= token.top[1].logprob);
+    CHECK(token.top[1].logprob >= token.top[2].logprob);
+  }
+  CHECK(engine->detokenize(alone.reply->tokens).starts_with(alone.content));
+  // What is no character is U+FFFD in the text.
+  if (alone.content.find("\xef\xbf\xbd") == std::string::npos) CHECK(bytes == alone.content);
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 8; ++i) sinks.push_back(begin(*engine, prompt, s));
+  for (const auto& sink : sinks) CHECK(same(sink->wait(), alone));
+}
+
+TEST_CASE("of requests that wait, lower priorities go first") {
+  struct Noted : Sink {
+    std::vector<int>& order;  // of the engine's thread until all are over
+    std::atomic<int>& left;
+    const int index;
+    Noted(std::vector<int>& o, std::atomic<int>& l, int i) : order(o), left(l), index(i) {}
+    void progress(int, int) override {}
+    void delta(Delta&&) override {}
+    void done(Reply&&) override {
+      order.push_back(index);
+      --left;
+    }
+    void failed(const RequestError&) override { --left; }
+  };
+  Options options = tiny_dense();
+  options.lanes = 1;
+  const auto engine = open_engine(options);
+  const Prompt prompt = chat(*engine, "Who are you?");
+  Sampling endless = greedy(0);
+  endless.ignore_end = true;
+  JobId id = 0;
+  const auto first = begin(*engine, prompt, endless, &id);
+  first->wait_deltas(1);
+  std::vector<int> order;
+  std::atomic<int> left = 4;
+  const std::vector<int> priorities = {0, 5, -5, 0};
+  for (int i = 0; i < 4; ++i) {
+    Sampling s = greedy(2);
+    s.priority = priorities[i];
+    engine->submit({prompt, s, std::make_shared<Noted>(order, left, i)});
+  }
+  engine->cancel(id);
+  while (left > 0) std::this_thread::yield();
+  CHECK(order == std::vector<int>{2, 0, 3, 1});
 }
 
 TEST_CASE("a memory budget too small for the model is refused with both figures") {

@@ -116,6 +116,14 @@ SchemaCompiler::Members SchemaCompiler::members(const Value& schema, const Value
 }
 
 int32_t SchemaCompiler::rule_for(const Value& schema, bool raw) {
+  const struct Level {
+    int& level;
+    explicit Level(int& of) : level(of) {
+      if (++level > max_levels)
+        throw FormError("it goes deeper than " + std::to_string(max_levels) + " schemas");
+    }
+    ~Level() { --level; }
+  } level(level_);
   const Value& found = normal(schema);
   if (found.is(Kind::boolean) && found.as_integer() == 0) {
     if (!never_) builder_.define(*(never_ = builder_.rule()), builder_.state());

@@ -24,6 +24,7 @@ class SchemaCompiler {
   static constexpr int max_items = 1000;     // that minItems and maxItems are held to
   static constexpr int max_references = 64;  // $ref and allOf inside each other
   static constexpr int max_blanks = 32;
+  static constexpr int max_levels = 512;  // schemas inside each other
 
   // What cannot be enforced is added to `notes`: the keywords.
   SchemaCompiler(GrammarBuilder& builder, std::set<std::string>& notes) : builder_(builder), notes_(notes) {}
@@ -91,6 +92,7 @@ class SchemaCompiler {
   std::deque<Value> kept_;
   std::optional<int32_t> any_, any_string_, blanks_, raw_text_, never_;
   language::Meter meter_;
+  int level_ = 0;  // of rule_for() inside itself
 };
 
 }  // namespace lockstep::engine

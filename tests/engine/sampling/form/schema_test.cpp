@@ -200,6 +200,8 @@ TEST_CASE("F14 F16 schemas that mean nothing, or too much, are refused") {
   refused(R"({"$ref":"http://example.org/schema"})");
   refused(R"({"$ref":"#"})");
   refused(R"({"anyOf":[{"$ref":"#"}]})");
+  refused(R"({"type":"object","anyOf":[{"$ref":"#"}]})");
+  refused(R"({"type":"object","oneOf":[{"$ref":"#"},{"$ref":"#"}]})");
   refused(R"({"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]})");
   refused(R"({"type":"integer","minimum":3,"maximum":2})");
   refused(R"({"type":"string","minLength":3,"maxLength":2})");
