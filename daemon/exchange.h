@@ -39,8 +39,8 @@ class Exchange {
   openai::ReplyHead head() const;
   // Words of the request's schemas that the reply is not held to.
   const std::vector<std::string>& unenforced() const { return unenforced_; }
-  int prompt_tokens() const { return prompt_tokens_; }  // of all prompts; 0 before they are prepared
-  bool over() const { return jobs_.empty(); }           // every choice has its Reply
+  int prompt_tokens() const { return prompt_tokens_; }      // of all prompts; 0 before they are prepared
+  bool over() const { return jobs_.empty() && !failure_; }  // every choice has its Reply
 
   // From outside: ends the jobs with an error.
   void end(openai::ApiError error);

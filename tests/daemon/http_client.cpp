@@ -69,7 +69,9 @@ bool HttpClient::try_send(const std::string& text) {
 
 void HttpClient::fill() {
   char buffer[65536];
-  const ssize_t count = recv(descriptor_, buffer, sizeof buffer, 0);
+  ssize_t count;
+  do count = recv(descriptor_, buffer, sizeof buffer, 0);
+  while (count < 0 && errno == EINTR);  // by a signal that stops a daemon of this process
   if (count == 0) throw std::runtime_error("closed");
   if (count < 0) throw std::runtime_error(std::string("receive: ") + std::strerror(errno));
   held_.append(buffer, static_cast<std::size_t>(count));
