@@ -211,6 +211,8 @@ ipc::Status local_status(const Service& service, const Caller& caller) {
   out.prompt_tokens = status.prompt_tokens;
   out.reply_tokens = status.reply_tokens;
   out.rounds = status.rounds;
+  out.cache = {status.cache.hits, status.cache.misses, status.cache.stored, status.cache.evicted,
+               status.cache.reused_tokens};
   for (const engine::Status::Pool& pool : status.memory)
     out.memory.push_back({pool.name, pool.bytes, pool.used});
   return out;

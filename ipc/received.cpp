@@ -285,6 +285,10 @@ Status read_status_reply(std::string_view parameters) {
     status.prompt_tokens = needed_unsigned(fields, "promptTokens");
     status.reply_tokens = needed_unsigned(fields, "replyTokens");
     status.rounds = needed_unsigned(fields, "rounds");
+    Fields cache(needed(fields, "cache", fields.object("cache")), "cache");
+    status.cache = {needed_unsigned(cache, "hits"), needed_unsigned(cache, "misses"),
+                    needed_unsigned(cache, "stored"), needed_unsigned(cache, "evicted"),
+                    needed_unsigned(cache, "reusedTokens")};
     for (const JsonValue& element : elements(fields, "memory")) {
       Fields pool(element, element_path("memory", status.memory.size()));
       status.memory.push_back(

@@ -150,7 +150,12 @@ std::string status_reply(const Status& status, bool continues) {
     json.key("refused").unsigned_integer(status.refused).key("failed").unsigned_integer(status.failed);
     json.key("promptTokens").unsigned_integer(status.prompt_tokens);
     json.key("replyTokens").unsigned_integer(status.reply_tokens);
-    json.key("rounds").unsigned_integer(status.rounds).key("memory").begin_array();
+    json.key("rounds").unsigned_integer(status.rounds).key("cache").begin_object();
+    json.key("hits").unsigned_integer(status.cache.hits).key("misses").unsigned_integer(status.cache.misses);
+    json.key("stored").unsigned_integer(status.cache.stored);
+    json.key("evicted").unsigned_integer(status.cache.evicted);
+    json.key("reusedTokens").unsigned_integer(status.cache.reused_tokens).end_object();
+    json.key("memory").begin_array();
     for (const Pool& pool : status.memory) {
       json.begin_object().key("name").text(pool.name).key("bytes").unsigned_integer(pool.bytes);
       json.key("used").unsigned_integer(pool.used).end_object();

@@ -18,6 +18,10 @@ struct Pool {
   std::string name;
   uint64_t bytes = 0, used = 0;
 };
+// What the prompt cache saved: prompts that began with something read before, and their tokens.
+struct Cache {
+  uint64_t hits = 0, misses = 0, stored = 0, evicted = 0, reused_tokens = 0;
+};
 // Who has the other end of a Unix socket; nothing for TCP.
 struct Caller {
   std::optional<uint32_t> uid;
@@ -48,6 +52,7 @@ struct Status {
   uint64_t served = 0, cancelled = 0, refused = 0, failed = 0;
   uint64_t prompt_tokens = 0, reply_tokens = 0, rounds = 0;
   std::vector<Pool> memory;
+  Cache cache;
   std::vector<Request> requests;
   std::vector<Account> accounts;
 };

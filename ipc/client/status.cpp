@@ -51,6 +51,8 @@ std::string status_text(const Status& status, const std::optional<Speed>& speed)
           count(status.refused, "refused, ") + count(status.failed, "failed\n");
   text += "tokens    " + count(status.prompt_tokens, "read, ") + count(status.reply_tokens, "written, ") +
           count(status.rounds, "rounds\n");
+  text += "cache     " + count(status.cache.hits, "hits, ") + count(status.cache.misses, "misses, ") +
+          count(status.cache.reused_tokens, "tokens reused\n");
   if (speed) {
     char line[80];
     std::snprintf(line, sizeof line, "speed     %.1f read, %.1f written a second\n", speed->prompt,

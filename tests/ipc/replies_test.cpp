@@ -102,6 +102,7 @@ TEST_CASE("models and status arrive as they were sent") {
   sent.state = "starting";
   sent.uptime_seconds = 1.5;
   sent.refused = UINT64_MAX;
+  sent.cache = {1, 2, 3, 4, UINT64_MAX};
   sent.lanes = 16;
   sent.queue = 64;
   sent.memory = {{"KV pages", 1 << 20, 5}, {"weights", 3, 3}};
@@ -116,6 +117,8 @@ TEST_CASE("models and status arrive as they were sent") {
   REQUIRE(status.memory.size() == 2);
   CHECK(status.memory[0].name == "KV pages");
   CHECK(status.memory[0].used == 5);
+  CHECK(status.cache.evicted == 4);
+  CHECK(status.cache.reused_tokens == UINT64_MAX);
   CHECK(status.lanes == 16);
   CHECK(status.queue == 64);
   REQUIRE(status.requests.size() == 2);

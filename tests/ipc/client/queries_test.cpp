@@ -34,6 +34,8 @@ TEST_CASE("status is shown for people and for programs") {
   status.queue = 64;
   status.served = 12;
   status.prompt_tokens = 345;
+  status.cache.hits = 4;
+  status.cache.reused_tokens = 99;
   status.memory = {{"weights", 31133416, 31133416}, {"KV pages", 2048, 0}};
   const std::string reply = status_reply(status, false);
   CHECK(query(reply, {"status"}).out ==
@@ -43,6 +45,7 @@ TEST_CASE("status is shown for people and for programs") {
         "now       1 of 16 answering, 0 of 64 waiting\n"
         "since     12 served, 0 cancelled, 0 refused, 0 failed\n"
         "tokens    345 read, 0 written, 0 rounds\n"
+        "cache     4 hits, 0 misses, 99 tokens reused\n"
         "memory    weights: 30 MiB of 30 MiB used\n"
         "          KV pages: 0 B of 2.0 KiB used\n");
   const Run json = query(reply, {"status", "--json"});
@@ -89,7 +92,7 @@ TEST_CASE("status --watch draws over itself on a terminal, and ends tidily by Ct
   });
   const Run run = run_lockstep({"status", "--watch", "--socket", daemon.path()},
                                {.environment = {"TERM=xterm"}, .terminal = true, .interrupt_at = "stopping"});
-  CHECK(run.out.find("\r\033[4A") != std::string::npos);
+  CHECK(run.out.find("\r\033[5A") != std::string::npos);
   CHECK(run.status == 130);
 }
 
