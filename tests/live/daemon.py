@@ -25,9 +25,9 @@ class UnixConnection(http.client.HTTPConnection):
 class Daemon:
     """Started and ready inside a `with`; stopped by SIGTERM at its end, which must succeed."""
 
-    def __init__(self, root, build, tcp=False):
+    def __init__(self, root, build, tcp=False, settings=""):
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
-        self.listen, self.url = "none", None
+        self.listen, self.url, self.settings = "none", None, settings
         if tcp:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -41,7 +41,8 @@ class Daemon:
         self.environment = {**os.environ, "LOCKSTEP_SOCKET": os.path.join(self.sockets, "org.lockstep.Inference")}
         config = os.path.join(self.folder, "lockstepd.toml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(f'model = "{self.root}/packaging/starter"\nlisten = "{self.listen}"\nsocket_dir = "{self.sockets}"\n')
+            file.write(f'model = "{self.root}/packaging/starter"\nlisten = "{self.listen}"\nsocket_dir = "{self.sockets}"\n'
+                       f"{self.settings}\n")
         self.log = os.path.join(self.folder, "log")
         with open(self.log, "wb") as log:
             program = os.path.join(self.build, "daemon/lockstepd")
