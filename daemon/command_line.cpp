@@ -66,6 +66,12 @@ CommandLine read_command_line(int argc, const char* const* argv) {
       ->type_name("N");
   laws->add_option("--seed", command.seed, "of the random requests")->capture_default_str()->type_name("N");
 
+  CLI::App* inspect =
+      app.add_subcommand("inspect", "show what a checkpoint consists of and needs; nothing is loaded");
+  std::string inspected;
+  inspect->add_option("DIR", inspected, "directory of the checkpoint")->required();
+  inspect->add_flag("--json", command.json, "as one line of JSON");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -78,11 +84,14 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   for (std::size_t i = 0; i < overrides.size(); ++i)
     if (options[i]->count() > 0)
       set_key(command.configuration, overrides[i].key, in_full(overrides[i], values[i]));
+  if (inspect->parsed())
+    set_key(command.configuration, "model", std::filesystem::absolute(inspected).string());
   using Action = CommandLine::Action;
   command.action = kernels->parsed()      ? Action::bench_kernels
                    : model->parsed()      ? Action::bench_model
                    : concurrent->parsed() ? Action::bench_concurrent
                    : laws->parsed()       ? Action::check
+                   : inspect->parsed()    ? Action::inspect
                    : check                ? Action::check_config
                                           : Action::serve;
   return command;

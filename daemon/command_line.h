@@ -14,12 +14,14 @@ struct CommandLine {
     none,
     serve,
     check_config,
+    inspect,
     bench_kernels,
     bench_model,
     bench_concurrent,
     check
   } action = Action::none;
   ExitStatus status = ExitStatus::success;
+  bool json = false;                        // of inspect
   std::vector<int> levels = {1, 4, 8, 16};  // of bench_concurrent: streams
   int trials = 200;                         // of check: of each law
   unsigned seed = 1;                        // of check

@@ -4,6 +4,7 @@
 
 #include "daemon/app.h"
 #include "daemon/command_line.h"
+#include "daemon/inspection.h"
 #include "daemon/log.h"
 #include "ipc/ipc.h"
 
@@ -23,6 +24,11 @@ int main(int argc, char** argv) {
         return static_cast<int>(app.run());
       }
       case CommandLine::Action::check_config: print_configuration(command.configuration, std::cout); break;
+      case CommandLine::Action::inspect: {
+        const engine::Inspection model = engine::inspect(options);
+        std::cout << (command.json ? inspection_json(model) : inspection_text(model)) << std::flush;
+        return static_cast<int>(model.problems.empty() ? ExitStatus::success : ExitStatus::model);
+      }
       case CommandLine::Action::bench_kernels:
         engine::bench_kernels(std::cout, options.device, options.threads);
         break;

@@ -19,8 +19,6 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr int draft_rows = 32;  // of a round with guesses, all lanes together; one KV page holds more
-
 void check(const Sampling& s, int vocabulary) {
   const auto refuse = [](const char* field, const std::string& text) {
     throw RequestError(RequestError::Kind::invalid, text, field);
@@ -216,7 +214,7 @@ class RealEngine final : public Engine {
 
   void load(const Options& options, const std::function<void(const std::string&)>& progress) {
     const ModelConfig& config = checkpoint_.config();
-    const uint64_t budget = options.memory ? options.memory : available_memory() / 4 * 3;
+    const uint64_t budget = options.memory ? options.memory : memory_share();
     const auto too_little = [&](uint64_t wanted, const std::string& for_what) {
       throw StartError(StartError::Kind::memory, "the model needs " + in_words(wanted) + " for " + for_what +
                                                      " but the memory budget is " + in_words(budget) +
@@ -224,25 +222,16 @@ class RealEngine final : public Engine {
     };
     info_.fingerprint = checkpoint_.fingerprint();
     weights_ = load_weights(*device_, checkpoint_, [](int) {});
-    const int lane_pages = (info_.context + kernels::page_positions - 1) / kernels::page_positions;
-    forward_ = std::make_unique<Forward>(
-        *device_, config, weights_,
-        Capacity{.rows = options.chunk + std::max(options.lanes, draft_rows + Forward::held_rows),
-                 .draft_rows = draft_rows,
-                 .logit_rows = std::max(options.lanes, draft_rows),
-                 .lanes = options.lanes,
-                 .lane_pages = lane_pages});
+    const Capacity capacity = serving_capacity(options.chunk, options.lanes, info_.context);
+    const int lane_pages = capacity.lane_pages;
+    forward_ = std::make_unique<Forward>(*device_, config, weights_, capacity);
     const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
     const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes;
-    const uint64_t least = fixed + page * lane_pages + options.cache;
+    const auto [least, cache_slots, cache_pages, lanes_pages] =
+        divide({budget, fixed, state, page, lane_pages, options.lanes, options.cache});
     if (least > budget)
       too_little(least, "its weights, one request of " + std::to_string(info_.context) +
                             " positions and the prompt cache");
-    const uint64_t cache = options.cache ? options.cache : std::min<uint64_t>((budget - least) / 2, 1 << 30);
-    const int cache_slots = static_cast<int>(cache / 2 / state),
-              cache_pages = static_cast<int>(cache / 2 / page);
-    const int lanes_pages = static_cast<int>(
-        std::min<uint64_t>((budget - fixed - cache) / page, uint64_t(lane_pages) * options.lanes));
     forward_->allocate(options.lanes + cache_slots, lanes_pages + cache_pages);
     runner_ = std::make_unique<Runner>(*device_, config, tokenizer_, *forward_,
                                        Runner::Limits{options.lanes, options.chunk, info_.context, draft_rows,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/chat/conversation.h"
+#include "engine/inspection.h"
 #include "engine/sampling/parameters.h"
 
 namespace lockstep::engine {
@@ -170,6 +171,10 @@ class Engine {
 
 // Names that Options::device takes on this machine.
 std::vector<std::string> devices();
+
+// What the checkpoint of the options consists of, what is wrong with it, and what it needs here. Throws
+// StartError (device, memory).
+Inspection inspect(const Options&);
 
 // Speeds as tables for people: single operations beside what the machine can do, and a model's prompt and
 // decode tokens a second at several numbers of streams. Throw StartError.

@@ -43,6 +43,21 @@ uint64_t available_memory() {
   return std::min(available, left_in_control_group());
 }
 
+uint64_t memory_share() { return available_memory() / 4 * 3; }
+
+Division divide(const Demand& demand) {
+  const uint64_t lane = demand.page * static_cast<uint64_t>(demand.lane_pages);
+  Division division{demand.fixed + lane + demand.cache, 0, 0, 0};
+  if (division.least > demand.budget) return division;
+  const uint64_t cache =
+      demand.cache ? demand.cache : std::min<uint64_t>((demand.budget - division.least) / 2, 1 << 30);
+  division.cache_slots = static_cast<int>(cache / 2 / demand.state);
+  division.cache_pages = static_cast<int>(cache / 2 / demand.page);
+  division.lanes_pages = static_cast<int>(std::min<uint64_t>(
+      (demand.budget - demand.fixed - cache) / demand.page, uint64_t(demand.lane_pages) * demand.lanes));
+  return division;
+}
+
 std::string in_words(uint64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

@@ -297,4 +297,12 @@ void Forward::feed(const ExpertWeights& w) {
                              s.shared.data(), s.shared_gate.data(), s.branch.data()});
 }
 
+Capacity serving_capacity(int chunk, int lanes, int context) {
+  return {.rows = chunk + std::max(lanes, draft_rows + Forward::held_rows),
+          .draft_rows = draft_rows,
+          .logit_rows = std::max(lanes, draft_rows),
+          .lanes = lanes,
+          .lane_pages = (context + page_positions - 1) / page_positions};
+}
+
 }  // namespace lockstep::engine

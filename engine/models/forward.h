@@ -37,6 +37,8 @@ struct Capacity {
   int lane_pages = 0;  // KV pages of one lane
 };
 
+inline constexpr int draft_rows = 32;  // of a round with guesses, all lanes together; one KV page holds more
+
 class Forward {
  public:
   Forward(kernels::Device&, const ModelConfig&, const Weights&, const Capacity&);
@@ -106,5 +108,8 @@ class Forward {
   // Of each attention layer, the multi-token head's last: [pages][page].
   std::vector<DeviceArray<std::byte>> pages_;
 };
+
+// What serving takes: rounds of `chunk` prompt rows and `lanes` lanes of at most `context` positions.
+Capacity serving_capacity(int chunk, int lanes, int context);
 
 }  // namespace lockstep::engine

@@ -55,6 +55,8 @@ constexpr Command table[] = {
      tokenize_options, tokenize},
     {"status", "", "Show what the daemon is doing", "", status_options, status},
     {"models", "", "Show what the daemon serves", "", json_only, models},
+    {"inspect", "DIR", "Show what a checkpoint consists of and needs here",
+     "It is read by lockstepd's inspect; nothing is loaded.\n", json_only, inspect},
     {"cancel", "ID", "End a request that status shows", "", json_only, cancel},
     {"completion", "bash|zsh|fish", "Print the completions of a shell", "", {}, completion},
 };

@@ -14,6 +14,7 @@ int complete(const Arguments&);
 int tokenize(const Arguments&);
 int status(const Arguments&);
 int models(const Arguments&);
+int inspect(const Arguments&);
 int cancel(const Arguments&);
 int completion(const Arguments&);
 

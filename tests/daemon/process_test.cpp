@@ -70,6 +70,18 @@ TEST_CASE("lockstepd bench measures the model") {
   CHECK(failed(serve(directory, {"--device", "abacus", "bench", "kernels"})).status == 5);
 }
 
+TEST_CASE("lockstepd inspect prints what a checkpoint needs, and fails for what cannot be served") {
+  Process good({{"inspect", LOCKSTEP_SOURCE_DIR "/packaging/starter"}, {}, {}, false});
+  CHECK(good.wait() == 0);
+  CHECK_THAT(good.output(), Catch::Contains("KV of a token"));
+  Process json({{"inspect", LOCKSTEP_SOURCE_DIR "/packaging/starter", "--json"}, {}, {}, false});
+  CHECK(json.wait() == 0);
+  CHECK_THAT(json.output(), Catch::Contains("\"problems\":[]"));
+  Process bad({{"inspect", "/nonexistent"}, {}, {}, false});
+  CHECK(bad.wait() == 4);
+  CHECK_THAT(bad.output(), Catch::Contains("cannot be served"));
+}
+
 TEST_CASE("lockstepd: a mistake in the configuration is status 3 with file and line") {
   TemporaryDirectory directory;
   const std::string file = (directory.path / "c.toml").string();

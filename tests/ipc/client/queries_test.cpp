@@ -3,6 +3,7 @@
 #include "tests/catch.h"
 #include "tests/ipc/client/program.h"
 #include "tests/ipc/fake_daemon.h"
+#include "tests/tools/temporary_directory.h"
 
 using namespace lockstep::ipc;
 using lockstep::tests::FakeDaemon;
@@ -126,4 +127,23 @@ TEST_CASE("a reply of another kind is refused") {
   const Run run = query(models_reply({}), {"status"});
   CHECK(run.status == 1);
   CHECK(run.err == "lockstep: the daemon's reply is not understood: version is missing\n");
+}
+
+TEST_CASE("inspect runs lockstepd, wherever $PATH has it") {
+  const lockstep::tools::TemporaryDirectory folder;
+  const auto program = folder.path() / "lockstepd";
+  lockstep::tools::write_file(program, "#!/bin/sh\necho \"$@\"\n[ $# = 2 ]\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::vector<std::string> environment{"PATH=" + folder.path().string() + ":/bin"};
+  const Run text = run_lockstep({"inspect", "-x", "--", "-y"}, {.environment = environment});
+  CHECK(text.status == 2);
+  const Run one = run_lockstep({"inspect", "--", "-y"}, {.environment = environment});
+  CHECK(one.out == "inspect ./-y\n");
+  CHECK(one.status == 0);
+  const Run json = run_lockstep({"inspect", "/m", "--json"}, {.environment = environment});
+  CHECK(json.out == "inspect /m --json\n");
+  CHECK(json.status == 1);
+  const Run none = run_lockstep({"inspect", "/m"}, {.environment = {"PATH=/nonexistent"}});
+  CHECK(none.status == 1);
+  CHECK(none.err == "lockstep: lockstepd, which reads checkpoints, is not in $PATH: install lockstepd\n");
 }
