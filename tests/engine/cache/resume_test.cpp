@@ -1,4 +1,5 @@
 // The law: resumed = fresh.
+#include <algorithm>
 #include <random>
 
 #include "tests/catch.h"
@@ -99,6 +100,50 @@ TEST_CASE("F57 a later turn reads only what is new, and gives what a fresh readi
     CHECK(other.reply->cached_tokens > 0);
     CHECK(same(other, ask(*cold, cold->prepare(conversation), few(8))));
   }
+}
+
+TEST_CASE("F37 thoughts that a later turn leaves out cost only the turn they are left out of") {
+  const TestModel model = test_models().front();
+  const auto warm = open_engine(options_of(model, 64 << 20)), cold = open_engine(options_of(model, 1));
+  Conversation conversation;
+  conversation.thinking = true;
+  int before = 0;
+  for (const char* question : {"What is 12 + 30?", "What is git?", "Define the word harbor."}) {
+    conversation.messages.push_back({"user", question, {}, {}, {}});
+    const Prompt prompt = warm->prepare(conversation);
+    Sampling greedy;
+    greedy.temperature = 0;
+    greedy.max_tokens = 60;
+    const Answer answer = ask(*warm, prompt, greedy);
+    CHECK(same(answer, ask(*cold, prompt, greedy)));
+    // Everything up to the message that the last reply was opened with.
+    if (before) CHECK(answer.reply->cached_tokens >= before - 16);
+    before = static_cast<int>(prompt.tokens.size());
+    conversation.messages.push_back({"assistant", answer.content, {}, {}, {}});
+  }
+}
+
+TEST_CASE("F58 what the next turn renders otherwise is no part of what it finds") {
+  const TestModel model = test_models().front();
+  const auto warm = open_engine(options_of(model, 64 << 20)), cold = open_engine(options_of(model, 1));
+  Conversation conversation;
+  conversation.thinking = true;
+  conversation.messages.push_back({"user", "What is 12 + 30?", {}, {}, {}});
+  const Prompt first = warm->prepare(conversation);
+  Sampling greedy;
+  greedy.temperature = 0;
+  greedy.max_tokens = 60;
+  const Answer answer = ask(*warm, first, greedy);
+  REQUIRE(!answer.reasoning.empty());
+  // The same conversation without thinking: its generation prompt is another one.
+  conversation.thinking = false;
+  const Prompt other = warm->prepare(conversation);
+  REQUIRE(other.tokens != first.tokens);
+  const auto same_tokens = std::ranges::mismatch(first.tokens, other.tokens).in1 - first.tokens.begin();
+  const Answer resumed = ask(*warm, other, greedy);
+  CHECK(resumed.reply->cached_tokens > 0);
+  CHECK(resumed.reply->cached_tokens <= same_tokens);
+  CHECK(same(resumed, ask(*cold, other, greedy)));
 }
 
 TEST_CASE("resumed = fresh beside others, with a cache so small that entries are thrown out all the time") {

@@ -1,9 +1,11 @@
 // The law: drafted = undrafted.
 #include <random>
 
+#include "engine/files/checkpoint.h"
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
 #include "tests/engine/support/reference_file.h"
+#include "tests/tools/synthetic.h"
 
 using namespace lockstep::engine;
 using namespace lockstep::test;
@@ -46,7 +48,7 @@ Sampling with(int i, Sampling::Draft draft) {
 
 }  // namespace
 
-TEST_CASE("drafted = undrafted, alone and together, greedy and sampled") {
+TEST_CASE("F68 drafted = undrafted, alone and together, greedy and sampled") {
   for (const TestModel& model : test_models()) {
     INFO("seed " << seed << ", " << model.name);
     std::mt19937 random(seed);
@@ -88,6 +90,35 @@ TEST_CASE("a drafted reply that was kept is gone on from like a fresh one") {
       CHECK(second.reply->cached_tokens == known);
       CHECK(same(second, ask(*fresh, prompt, with(2, Sampling::Draft::never))));
     }
+  }
+}
+
+TEST_CASE("F71 a model without a multi-token head is served, and drafted by copies") {
+  Options options;
+  options.model = lockstep::tools::synthetic("w6");
+  REQUIRE(Checkpoint::open(options.model).config().mtp_layers == 0);
+  const auto engine = open_engine(options);
+  std::mt19937 random(seed);
+  // Replies of three tokens only: what followed before often follows again.
+  Sampling plain = with(1, Sampling::Draft::never), drafted = with(1, Sampling::Draft::always);
+  plain.max_tokens = drafted.max_tokens = 60;
+  plain.logit_bias = drafted.logit_bias = {{5, 100.0f}, {6, 100.0f}, {7, 100.0f}};
+  for (const Prompt& prompt : prompts(random, 6))
+    CHECK(same(ask(*engine, prompt, drafted), ask(*engine, prompt, plain)));
+  CHECK(engine->status().guessed_right > 0);
+}
+
+TEST_CASE("F72 every stream has drafts of its own") {
+  const auto engine = open_engine(options_of(test_models()[1]));
+  std::mt19937 random(seed);
+  const std::vector<Prompt> some = prompts(random, 8);
+  std::vector<std::shared_ptr<Collector>> running;
+  for (const Prompt& prompt : some)
+    running.push_back(begin(*engine, prompt, with(4, Sampling::Draft::always)));
+  for (int i = 0; i < 8; ++i) {
+    const Answer together = running[i]->wait();
+    REQUIRE(together.reply);
+    CHECK(same(together, ask(*engine, some[i], with(4, Sampling::Draft::never))));
   }
 }
 

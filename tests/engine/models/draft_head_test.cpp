@@ -31,3 +31,22 @@ TEST_CASE("the multi-token head guesses what the reference implementation guesse
     CHECK(same * 100 >= all * 98);  // near ties
   }
 }
+
+TEST_CASE("F69 the head guesses as well far into a text as at its start") {
+  const TestModel model = test_models().front();
+  const std::vector<int32_t> text = read_reference(model.reference).heldout_ids;
+  Solo solo(model.directory, "auto", 1024);
+  std::vector<double> right;
+  for (const size_t end : {size_t{72}, text.size() / 2, text.size()}) {
+    solo.reset();
+    const auto tokens = std::span(text).first(end - 1);
+    const int from = static_cast<int>(end) - 1 - 64;
+    const std::vector<int32_t> guesses = solo.guesses(tokens, from);
+    int count = 0;
+    for (int j = 0; j < 64; ++j) count += guesses[j] == text[from + j + 1];
+    right.push_back(count / 64.0);
+  }
+  std::cout << "right guesses at the start, in the middle and at the end of " << text.size()
+            << " tokens: " << right[0] << ", " << right[1] << ", " << right[2] << "\n";
+  for (double share : right) CHECK(share > 0.15);
+}
