@@ -38,7 +38,7 @@ constexpr unsigned stream_non_blocking = 1;
 constexpr size_t shared_without_asking = 48 << 10;
 
 struct Driver {
-  Library library{"libcuda.so.1"};
+  Library library;
   int (*init)(unsigned);
   int (*error_string)(int, const char**);
   int (*driver_version)(int*);
@@ -178,7 +178,7 @@ class Cuda final : public Runtime {
   }
 
   void open_device() {
-    if (!driver_.library.open())
+    if (!driver_.library.open({"libcuda.so.1"}))
       throw DeviceError("there is no NVIDIA driver on this machine (libcuda.so.1 is not found)");
     if (!driver_.complete())
       throw DeviceError(

@@ -26,12 +26,7 @@ constexpr int copy_to_device = 1, copy_to_host = 2, copy_on_device = 3;
 constexpr const char* kernel_driver = "/dev/kfd";
 
 struct Hip {
-  Library library{"libamdhip64.so.7",
-                  "libamdhip64.so.6",
-                  "libamdhip64.so.5",
-                  "/opt/rocm/lib/libamdhip64.so.7",
-                  "/opt/rocm/lib/libamdhip64.so.6",
-                  "/opt/rocm/lib/libamdhip64.so"};
+  Library library;
   int (*init)(unsigned);
   const char* (*error_string)(int);
   int (*device_count)(int*);
@@ -172,7 +167,9 @@ class HipRuntime final : public Runtime {
   }
 
   void open_device() {
-    if (!hip_.library.open()) {
+    if (!hip_.library.open({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                            "/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.6",
+                            "/opt/rocm/lib/libamdhip64.so"})) {
       throw DeviceError("AMD's HIP runtime is not installed (libamdhip64.so of ROCm 5.2 to 7 is not found)");
     }
     if (!hip_.complete()) throw DeviceError("AMD's HIP runtime is too old: it lacks functions of ROCm 5.2");

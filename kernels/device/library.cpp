@@ -4,14 +4,11 @@
 
 namespace lockstep::kernels::gpu {
 
-Library::Library(std::initializer_list<const char*> names) {
+bool Library::open(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (!handle_) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!handle_) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   }
-}
-
-Library::~Library() {
-  if (handle_) dlclose(handle_);
+  return handle_ != nullptr;
 }
 
 void* Library::address(const char* name) const { return dlsym(handle_, name); }

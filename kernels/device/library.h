@@ -8,13 +8,9 @@ namespace lockstep::kernels::gpu {
 
 class Library {
  public:
-  // Opens the first of the names that is there.
-  explicit Library(std::initializer_list<const char*> names);
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  bool open() const { return handle_ != nullptr; }
+  // Opens the first of the names that is there; false when none is. It stays loaded: some vendors' libraries
+  // end the process when they are loaded again.
+  bool open(std::initializer_list<const char*> names);
   // Sets a function pointer; false when the library has no function of that name.
   template <class Function>
   bool find(const char* name, Function*& function) const {
