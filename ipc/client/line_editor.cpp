@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <histedit.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,22 +36,41 @@ void notice(int signal) {
   ::sigaction(signal, &action, nullptr);
 }
 
+// Signals that reading must notice, let through only while it waits: none comes between a look and a wait.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGWINCH, SIGCONT}) sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  bool has_input() const {  // waits for it; false: a signal came
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return ::ppoll(&input, 1, nullptr, &before_) > 0;
+  }
+
+ private:
+  sigset_t before_;
+};
+
 // What libedit reads by. -1 ends its line.
 int read_character(EditLine* editor, wchar_t* character) {
+  const HeldSignals held;
   std::mbstate_t state{};
   while (true) {
-    char byte;
-    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
-    if (got < 0 && errno == EINTR) {
-      if (interrupted()) return -1;
-      if (!disturbed) continue;
+    if (interrupted()) return -1;
+    if (disturbed) {
       disturbed = 0;
       ::el_set(editor, EL_PREP_TERM, 0);  // what it believes to be set already, it does not set
       ::el_set(editor, EL_PREP_TERM, 1);
       ::el_resize(editor);
       ::el_set(editor, EL_REFRESH);
-      continue;
     }
+    if (!held.has_input()) continue;
+    char byte;
+    const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
     if (got <= 0) return static_cast<int>(got);
     const size_t length = std::mbrtowc(character, &byte, 1, &state);
     if (length == static_cast<size_t>(-1)) state = {};
@@ -116,6 +136,8 @@ LineEditor::Line LineEditor::read(const char* prompt) {
   if (!editor_) return read_plain(prompt);
   editor_->prompt = prompt;
   int length = 0;
+  ::el_set(editor_->editor, EL_PREP_TERM,
+           1);  // before the prompt: keys that answer it must not be edited by the tty
   const char* text = ::el_gets(editor_->editor, &length);
   if (!text || length <= 0) {
     write_answer("\n");
