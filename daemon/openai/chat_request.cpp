@@ -14,25 +14,10 @@ using json::Value;
 
 // "none", "auto", "required", or {"type": "function", "function": {"name": …}}.
 void read_tool_choice(const Value& value, const std::string& name, Draft& draft) {
-  engine::ReplyForm& form = draft.request.conversation.form;
-  if (const std::string* choice = value.string()) {
-    if (*choice != "auto" && *choice != "none" && *choice != "required")
-      throw invalid("'tool_choice' must be none, auto, required or name a function, not '" + *choice + "'",
-                    name);
-    draft.tools_refused = *choice == "none";
-    if (*choice == "required") form.calls = engine::ReplyForm::Calls::required;
-    return;
-  }
-  if (!value.object()) refuse_kind(value, name, "a string or an object");
-  const Value& type = required(value, "type", name);
-  if (read_string(type, name + ".type") != "function")
-    throw invalid("'tool_choice.type' must be 'function', not '" + *type.string() + "'", name + ".type");
-  const std::string at = name + ".function";
+  if (read_tool_choice_word(value, name, draft)) return;
   const Value& function = required(value, "function", name);
-  read_object(function, at);
-  form.calls = engine::ReplyForm::Calls::required;
-  form.functions = {read_string(required(function, "name", at), at + ".name")};
-  form.single_call = true;
+  read_object(function, name + ".function");
+  require_function(function, name + ".function", draft);
 }
 
 // {"type": "text"}, {"type": "json_object"}, or

@@ -85,10 +85,9 @@ json::Value WholeCompletion::body() {
 }
 
 StreamedCompletion::StreamedCompletion(ReplyHead head, std::vector<std::string> echoes)
-    : head_(std::move(head)),
+    : StreamedChunks(std::move(head)),
       echoes_(std::move(echoes)),
-      offsets_(static_cast<std::size_t>(head_.choices)),
-      usage_(head_.replies_a_prompt) {}
+      offsets_(static_cast<std::size_t>(head_.choices)) {}
 
 json::Object StreamedCompletion::chunk(json::Array choices) const {
   return head_json(head_, std::move(choices));
@@ -117,25 +116,8 @@ void StreamedCompletion::add(int index, engine::Delta&& delta, StreamEvents& out
                               head_.logprobs ? std::move(logprobs).json() : json::Value()))});
 }
 
-void StreamedCompletion::finish(int index, engine::Reply&& reply, StreamEvents& out) {
-  usage_.add(index, reply);
-  if (index == 0) lockstep_ = lockstep_json(head_, reply);
-  if (!last_.empty()) out.push_back({{}, std::exchange(last_, {})});
-  last_ = chunk(choice(index, "", finish_name(reply.finish), nullptr));
-}
-
-void StreamedCompletion::close(StreamEvents& out) {
-  if (head_.include_usage) {
-    out.push_back({{}, std::move(last_)});
-    last_ = chunk({});
-    last_.push_back({"usage", usage_.json()});
-  }
-  last_.push_back({"lockstep", std::move(lockstep_)});
-  out.push_back({{}, std::move(last_)});
-}
-
-void StreamedCompletion::fail(const ApiError& error, StreamEvents& out) {
-  out.push_back({{}, to_json(error)});
+json::Array StreamedCompletion::last_choice(int index, json::Value finish) const {
+  return choice(index, "", std::move(finish), nullptr);
 }
 
 }  // namespace lockstep::daemon::openai

@@ -36,25 +36,19 @@ class WholeCompletion : public WholeShape {
   Usage usage_;
 };
 
-class StreamedCompletion : public StreamShape {
+class StreamedCompletion : public StreamedChunks {
  public:
   StreamedCompletion(ReplyHead head, std::vector<std::string> echoes);
   void open(StreamEvents& out) override;
   void add(int choice, engine::Delta&& delta, StreamEvents& out) override;
-  void finish(int choice, engine::Reply&& reply, StreamEvents& out) override;
-  void close(StreamEvents& out) override;
-  void fail(const ApiError& error, StreamEvents& out) override;
 
  private:
-  json::Object chunk(json::Array choices) const;
+  json::Object chunk(json::Array choices) const override;
+  json::Array last_choice(int index, json::Value finish) const override;
   json::Array choice(int index, json::Value text, json::Value finish, json::Value logprobs) const;
 
-  const ReplyHead head_;
   std::vector<std::string> echoes_;
   std::vector<std::size_t> offsets_;  // of the choices
-  Usage usage_;
-  json::Value lockstep_;
-  json::Object last_;
 };
 
 }  // namespace lockstep::daemon::openai

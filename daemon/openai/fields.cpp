@@ -208,6 +208,29 @@ void read_schema(const Value& value, const std::string& name, Draft& draft) {
   form.schema = json::write(schema);
 }
 
+bool read_tool_choice_word(const Value& value, const std::string& name, Draft& draft) {
+  if (const std::string* choice = value.string()) {
+    if (*choice != "auto" && *choice != "none" && *choice != "required")
+      throw invalid("'tool_choice' must be none, auto, required or name a function, not '" + *choice + "'",
+                    name);
+    draft.tools_refused = *choice == "none";
+    if (*choice == "required") draft.request.conversation.form.calls = engine::ReplyForm::Calls::required;
+    return true;
+  }
+  if (!value.object()) refuse_kind(value, name, "a string or an object");
+  const std::string& type = read_string(required(value, "type", name), name + ".type");
+  if (type != "function")
+    throw invalid("'tool_choice.type' must be 'function', not '" + type + "'", name + ".type");
+  return false;
+}
+
+void require_function(const Value& function, const std::string& name, Draft& draft) {
+  engine::ReplyForm& form = draft.request.conversation.form;
+  form.calls = engine::ReplyForm::Calls::required;
+  form.functions = {read_string(required(function, "name", name), name + ".name")};
+  form.single_call = true;
+}
+
 void read_effort(const Value& value, const std::string& name, Draft& draft) {
   static constexpr std::array efforts{"none", "minimal", "low", "medium", "high", "xhigh"};
   const std::string& effort = read_string(value, name);

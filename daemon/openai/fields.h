@@ -54,6 +54,10 @@ inline constexpr int most_tokens = 0x7fffffff;
 void read_stop(const json::Value& value, const std::string& name, Draft& draft);
 // {"name": …, "schema": …, "strict": …}: the schema that the content fits.
 void read_schema(const json::Value& value, const std::string& name, Draft& draft);
+// tool_choice. True: it was a word, none, auto or required. Else it is an object of the type "function", and
+// its name goes to require_function().
+bool read_tool_choice_word(const json::Value& value, const std::string& name, Draft& draft);
+void require_function(const json::Value& function, const std::string& name, Draft& draft);
 void read_effort(const json::Value& value, const std::string& name, Draft& draft);
 [[noreturn]] void refuse_unsupported(const std::string& name);
 void refuse(const json::Value&, const std::string& name, Draft&);

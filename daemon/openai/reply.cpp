@@ -224,14 +224,18 @@ void StreamedChat::add(int index, engine::Delta&& delta, StreamEvents& out) {
   out.push_back({{}, chunk(choice(index, std::move(said), nullptr, std::move(logprobs)))});
 }
 
-void StreamedChat::finish(int index, engine::Reply&& reply, StreamEvents& out) {
+json::Array StreamedChat::last_choice(int index, json::Value finish) const {
+  return choice(index, json::Object{}, std::move(finish), nullptr);
+}
+
+void StreamedChunks::finish(int index, engine::Reply&& reply, StreamEvents& out) {
   usage_.add(index, reply);
   if (index == 0) lockstep_ = lockstep_json(head_, reply);
   if (!last_.empty()) out.push_back({{}, std::exchange(last_, {})});
-  last_ = chunk(choice(index, json::Object{}, finish_name(reply.finish), nullptr));
+  last_ = chunk(last_choice(index, finish_name(reply.finish)));
 }
 
-void StreamedChat::close(StreamEvents& out) {
+void StreamedChunks::close(StreamEvents& out) {
   if (head_.include_usage) {
     out.push_back({{}, std::move(last_)});
     last_ = chunk({});
@@ -241,6 +245,6 @@ void StreamedChat::close(StreamEvents& out) {
   out.push_back({{}, std::move(last_)});
 }
 
-void StreamedChat::fail(const ApiError& error, StreamEvents& out) { out.push_back({{}, to_json(error)}); }
+void StreamedChunks::fail(const ApiError& error, StreamEvents& out) { out.push_back({{}, to_json(error)}); }
 
 }  // namespace lockstep::daemon::openai

@@ -89,24 +89,36 @@ class WholeChat : public WholeShape {
   Usage usage_;
 };
 
-class StreamedChat : public StreamShape {
+// What streams of chunks with choices have in common: how choices and the stream end.
+class StreamedChunks : public StreamShape {
  public:
-  explicit StreamedChat(ReplyHead head) : head_(std::move(head)), usage_(head_.replies_a_prompt) {}
-  void open(StreamEvents& out) override;                                       // the roles
-  void add(int choice, engine::Delta&& delta, StreamEvents& out) override;     // text, pieces of calls
+  explicit StreamedChunks(ReplyHead head) : head_(std::move(head)), usage_(head_.replies_a_prompt) {}
   void finish(int choice, engine::Reply&& reply, StreamEvents& out) override;  // finish_reason
   // With include_usage one more chunk with the usage and no choices. The last chunk has the lockstep object.
   void close(StreamEvents& out) override;
   void fail(const ApiError& error, StreamEvents& out) override;
 
- private:
-  json::Object chunk(json::Array choices) const;
-  json::Array choice(int index, json::Value delta, json::Value finish, json::Value logprobs) const;
-
+ protected:
+  virtual json::Object chunk(json::Array choices) const = 0;
+  virtual json::Array last_choice(int index, json::Value finish) const = 0;
   const ReplyHead head_;
+
+ private:
   Usage usage_;
   json::Value lockstep_;
   json::Object last_;  // the last finish_reason, held back for the lockstep object
+};
+
+class StreamedChat : public StreamedChunks {
+ public:
+  using StreamedChunks::StreamedChunks;
+  void open(StreamEvents& out) override;                                    // the roles
+  void add(int choice, engine::Delta&& delta, StreamEvents& out) override;  // text, pieces of calls
+
+ private:
+  json::Object chunk(json::Array choices) const override;
+  json::Array last_choice(int index, json::Value finish) const override;
+  json::Array choice(int index, json::Value delta, json::Value finish, json::Value logprobs) const;
 };
 
 }  // namespace lockstep::daemon::openai

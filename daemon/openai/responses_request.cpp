@@ -12,22 +12,7 @@ using json::Value;
 
 // A word, or {"type": "function", "name": …}.
 void read_tool_choice(const Value& value, const std::string& name, Draft& draft) {
-  engine::ReplyForm& form = draft.request.conversation.form;
-  if (const std::string* choice = value.string()) {
-    if (*choice != "auto" && *choice != "none" && *choice != "required")
-      throw invalid("'tool_choice' must be none, auto, required or name a function, not '" + *choice + "'",
-                    name);
-    draft.tools_refused = *choice == "none";
-    if (*choice == "required") form.calls = engine::ReplyForm::Calls::required;
-    return;
-  }
-  if (!value.object()) refuse_kind(value, name, "a string or an object");
-  const std::string& type = read_string(required(value, "type", name), name + ".type");
-  if (type != "function")
-    throw invalid("'tool_choice.type' must be 'function', not '" + type + "'", name + ".type");
-  form.calls = engine::ReplyForm::Calls::required;
-  form.functions = {read_string(required(value, "name", name), name + ".name")};
-  form.single_call = true;
+  if (!read_tool_choice_word(value, name, draft)) require_function(value, name, draft);
 }
 
 // {"format": {"type": "text" | "json_object" | "json_schema", …}}

@@ -33,15 +33,6 @@ const Value* follow(const Value& root, std::string_view reference) {
   return at;
 }
 
-std::string type_of(const Value& value) {
-  if (value.is(Kind::none)) return "null";
-  if (value.is(Kind::boolean)) return "boolean";
-  if (value.is_integer()) return "integer";
-  if (value.is(Kind::floating)) return "number";
-  if (value.is(Kind::string)) return "string";
-  return value.is(Kind::list) ? "array" : "object";
-}
-
 // Adds the types a schema allows; false if it allows any.
 bool collect(const Value& schema, const Value& root, std::set<std::string>& names, int depth) {
   if (depth > schema_depth || !schema.is(Kind::mapping)) return false;
@@ -82,6 +73,15 @@ bool collect(const Value& schema, const Value& root, std::set<std::string>& name
 }
 
 }  // namespace
+
+std::string type_of(const Value& value) {
+  if (value.is(Kind::none)) return "null";
+  if (value.is(Kind::boolean)) return "boolean";
+  if (value.is_integer()) return "integer";
+  if (value.is(Kind::floating)) return "number";
+  if (value.is(Kind::string)) return "string";
+  return value.is(Kind::list) ? "array" : "object";
+}
 
 ToolSchemas::ToolSchemas(const std::vector<std::string>& tools) {
   for (const std::string& text : tools) {

@@ -17,6 +17,9 @@ struct ParameterTypes {
   std::set<std::string> names;  // "string", "integer", ...; empty: anything
 };
 
+// JSON Schema's name of what a value is; of whole numbers "integer".
+std::string type_of(const language::Value& value);
+
 class ToolSchemas {
  public:
   // Texts that describe no function are left out.

@@ -86,6 +86,25 @@ void RunningApp::terminate() {
 
 daemon::ExitStatus RunningApp::wait() { return status_.get(); }
 
+RunningApp::Setup says(std::vector<engine::Delta> deltas, engine::Finish finish) {
+  RunningApp::Setup setup;
+  setup.engine.script.deltas = std::move(deltas);
+  setup.engine.script.finish = finish;
+  return setup;
+}
+
+engine::Delta thought(const std::string& reasoning) {
+  engine::Delta delta;
+  delta.reasoning = reasoning;
+  return delta;
+}
+
+engine::Delta call(int index, const std::string& name, const std::string& arguments) {
+  engine::Delta delta;
+  delta.calls = {{index, name, arguments}};
+  return delta;
+}
+
 bool eventually(const std::function<bool()>& condition) {
   for (int i = 0; i < 500; ++i) {
     if (condition()) return true;

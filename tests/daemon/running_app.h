@@ -54,6 +54,11 @@ class RunningApp {
   std::future<daemon::ExitStatus> status_;
 };
 
+// A setup whose engine gives these deltas as every reply.
+RunningApp::Setup says(std::vector<engine::Delta> deltas, engine::Finish finish = engine::Finish::stop);
+engine::Delta thought(const std::string& reasoning);
+engine::Delta call(int index, const std::string& name, const std::string& arguments);
+
 // Polls until the condition holds, at most 5 seconds.
 bool eventually(const std::function<bool()>& condition);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/chat/language/json.h"
+#include "engine/chat/tool_schema.h"
 
 namespace lockstep::engine {
 namespace {
@@ -73,15 +74,6 @@ std::set<std::string> named_types(const Value& type) {
     add(type);
   if (names.contains("number")) names.erase("integer");
   return names;
-}
-
-std::string type_of(const Value& value) {
-  if (value.is(Kind::none)) return "null";
-  if (value.is(Kind::boolean)) return "boolean";
-  if (value.is_integer()) return "integer";
-  if (value.is(Kind::floating)) return "number";
-  if (value.is(Kind::string)) return "string";
-  return value.is(Kind::list) ? "array" : "object";
 }
 
 bool in(const std::set<std::string>& types, const std::string& type) {

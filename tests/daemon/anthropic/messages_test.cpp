@@ -32,25 +32,6 @@ std::string refused(const std::string& text) {
   return "accepted";
 }
 
-RunningApp::Setup says(std::vector<engine::Delta> deltas, engine::Finish finish = engine::Finish::stop) {
-  RunningApp::Setup setup;
-  setup.engine.script.deltas = std::move(deltas);
-  setup.engine.script.finish = finish;
-  return setup;
-}
-
-engine::Delta thought(const std::string& reasoning) {
-  engine::Delta delta;
-  delta.reasoning = reasoning;
-  return delta;
-}
-
-engine::Delta call(int index, const std::string& name, const std::string& arguments) {
-  engine::Delta delta;
-  delta.calls.push_back({index, name, arguments});
-  return delta;
-}
-
 // The data of named events, in order; the names must be the types.
 std::vector<Value> events_of(const std::string& stream) {
   std::vector<Value> out;

@@ -10,12 +10,6 @@ using daemon::json::Value;
 const std::string hello = R"({"messages":[{"role":"user","content":"Hi"}]})";
 const std::string hello_streamed = R"({"stream":true,"messages":[{"role":"user","content":"Hi"}]})";
 
-RunningApp::Setup says(std::vector<engine::Delta> deltas) {
-  RunningApp::Setup setup;
-  setup.engine.script.deltas = std::move(deltas);
-  return setup;
-}
-
 TEST_CASE("a whole reply has OpenAI's shape and a lockstep object") {
   RunningApp app(says({text("Hel"), text("lo")}));
   const HttpAnswer answer = app.client().post(hello);
@@ -172,12 +166,6 @@ TEST_CASE("F33 a template's refusal is 400") {
   const HttpAnswer answer = app.client().post(R"({"messages":[{"role":"user","content":"refuse me"}]})");
   CHECK(answer.status == 400);
   CHECK(text_at(answer.json(), "error.param") == "messages");
-}
-
-engine::Delta call(int index, const std::string& name, const std::string& arguments) {
-  engine::Delta delta;
-  delta.calls = {{index, name, arguments}};
-  return delta;
 }
 
 TEST_CASE("F11 two calls: two entries, unique ids, name and id only in the first piece") {

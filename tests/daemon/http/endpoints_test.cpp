@@ -9,12 +9,6 @@ namespace {
 
 using daemon::json::Value;
 
-RunningApp::Setup says(std::vector<engine::Delta> deltas) {
-  RunningApp::Setup setup;
-  setup.engine.script.deltas = std::move(deltas);
-  return setup;
-}
-
 engine::Delta with_logprob(const std::string& content, float logprob) {
   engine::Delta delta = text(content);
   delta.logprobs = {{7, content, logprob, {{7, content, logprob}, {8, "x", -3.5f}}}};

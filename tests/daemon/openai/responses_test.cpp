@@ -30,25 +30,6 @@ std::string refused(const std::string& text) {
   return "accepted";
 }
 
-RunningApp::Setup says(std::vector<engine::Delta> deltas, engine::Finish finish = engine::Finish::stop) {
-  RunningApp::Setup setup;
-  setup.engine.script.deltas = std::move(deltas);
-  setup.engine.script.finish = finish;
-  return setup;
-}
-
-engine::Delta thought(const std::string& reasoning) {
-  engine::Delta delta;
-  delta.reasoning = reasoning;
-  return delta;
-}
-
-engine::Delta call(int index, const std::string& name, const std::string& arguments) {
-  engine::Delta delta;
-  delta.calls.push_back({index, name, arguments});
-  return delta;
-}
-
 TEST_CASE("items become the conversation: reasoning, text and calls that follow each other are one turn") {
   daemon::openai::ResponsesStore store;
   const Request request = read(

@@ -120,6 +120,7 @@ TEST_CASE("F72 every stream has drafts of its own") {
     REQUIRE(together.reply);
     CHECK(same(together, ask(*engine, some[i], with(4, Sampling::Draft::never))));
   }
+  CHECK(engine->status().guessed > 8 * 8);
 }
 
 TEST_CASE("the multi-token head of the starter guesses well") {
