@@ -49,6 +49,8 @@ CommandLine read_command_line(int argc, const char* const* argv) {
     options[i] = app.add_option(overrides[i].option, values[i], overrides[i].help)
                      ->type_name(overrides[i].kind)
                      ->take_last();
+  CLI::App* self_test = app.add_subcommand(
+      "selftest", "check every operation of the device against the reference; options go before it");
   CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before it");
   bench->require_subcommand(1);
   CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
@@ -87,7 +89,8 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   if (inspect->parsed())
     set_key(command.configuration, "model", std::filesystem::absolute(inspected).string());
   using Action = CommandLine::Action;
-  command.action = kernels->parsed()      ? Action::bench_kernels
+  command.action = self_test->parsed()    ? Action::self_test
+                   : kernels->parsed()    ? Action::bench_kernels
                    : model->parsed()      ? Action::bench_model
                    : concurrent->parsed() ? Action::bench_concurrent
                    : laws->parsed()       ? Action::check

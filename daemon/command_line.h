@@ -15,6 +15,7 @@ struct CommandLine {
     serve,
     check_config,
     inspect,
+    self_test,
     bench_kernels,
     bench_model,
     bench_concurrent,

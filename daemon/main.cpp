@@ -29,6 +29,10 @@ int main(int argc, char** argv) {
         std::cout << (command.json ? inspection_json(model) : inspection_text(model)) << std::flush;
         return static_cast<int>(model.problems.empty() ? ExitStatus::success : ExitStatus::model);
       }
+      case CommandLine::Action::self_test:
+        return static_cast<int>(engine::self_test(std::cout, options.device, options.threads)
+                                    ? ExitStatus::success
+                                    : ExitStatus::failure);
       case CommandLine::Action::bench_kernels:
         engine::bench_kernels(std::cout, options.device, options.threads);
         break;

@@ -214,7 +214,8 @@ class RealEngine final : public Engine {
 
   void load(const Options& options, const std::function<void(const std::string&)>& progress) {
     const ModelConfig& config = checkpoint_.config();
-    const uint64_t budget = options.memory ? options.memory : memory_share();
+    const uint64_t own = device_->free_memory(), free = own ? own / 4 * 3 : memory_share();
+    const uint64_t budget = options.memory ? options.memory : free;
     const auto too_little = [&](uint64_t wanted, const std::string& for_what) {
       throw StartError(StartError::Kind::memory, "the model needs " + in_words(wanted) + " for " + for_what +
                                                      " but the memory budget is " + in_words(budget) +

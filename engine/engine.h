@@ -175,6 +175,9 @@ std::vector<std::string> devices();
 // What the checkpoint of the options consists of, what is wrong with it, and what it needs here. Throws
 // StartError (device, memory).
 Inspection inspect(const Options&);
+// `lockstepd selftest`: every operation of a device against the reference. False when one differs. Throws
+// StartError.
+bool self_test(std::ostream&, const std::string& device, int threads);
 
 // Speeds as tables for people: single operations beside what the machine can do, and a model's prompt and
 // decode tokens a second at several numbers of streams. Throw StartError.

@@ -41,6 +41,7 @@ class Device {
   // Memory is zero-filled and aligned to 64 bytes. Throws OutOfMemory.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  virtual uint64_t free_memory() { return 0; }  // of its own; 0: it takes the machine's
   virtual void upload(void* to, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* from, size_t bytes) = 0;  // waits
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
@@ -75,8 +76,12 @@ std::vector<std::string> implementations();
 // Throws DeviceError naming what is not there and what is.
 std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
 
-// Measures the kernels of a CPU device against the best the machine can do and prints small tables. Takes
-// half a minute and 1.3 GB. Throws DeviceError for a device that is no CPU with vector kernels.
+// Runs the contract on a device: every operation against the reference, bit for bit, and planted faults.
+// Writes a line an operation and a SUMMARY line last. False when anything is not as it must be.
+bool self_test(std::ostream& out, std::string_view device, int threads);
+
+// Measures the kernels of a device against the best the machine can do and prints small tables. Takes half a
+// minute and 1.3 GB, on a GPU 6 GB. Throws DeviceError for the reference.
 void bench_kernels(std::ostream& out, std::string_view device, int threads);
 
 }  // namespace lockstep::kernels

@@ -34,6 +34,14 @@ std::vector<BenchJob> jobs(const Engine& engine, int streams, int prompt, int re
 
 }  // namespace
 
+bool self_test(std::ostream& out, const std::string& device, int threads) {
+  try {
+    return kernels::self_test(out, device, threads);
+  } catch (const kernels::DeviceError& e) {
+    throw StartError(StartError::Kind::device, e.what());
+  }
+}
+
 void bench_kernels(std::ostream& out, const std::string& device, int threads) {
   try {
     kernels::bench_kernels(out, device, threads);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/bench/gpu_bench.h"
 #include "kernels/bench/probe.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/kernels.h"
@@ -243,8 +244,9 @@ void small_layers(Bench& bench) {
 
 void bench_kernels(std::ostream& out, std::string_view device_name, int threads) {
   const auto device = open_device(device_name, threads);
+  if (device->name() == "cuda" || device->name() == "hip") return bench_gpu(out, *device);
   if (device->name() != "cpu-avx2" && device->name() != "cpu-avx512")
-    throw DeviceError("kernels are measured on cpu-avx2 and cpu-avx512, not on " +
+    throw DeviceError("kernels are measured on GPUs, cpu-avx2 and cpu-avx512, not on " +
                       std::string(device->name()));
   cpu::Pool pool(threads);
   Bench bench{out, *device, device->name() == "cpu-avx512" ? probe_avx512() : probe_avx2(), pool};

@@ -128,3 +128,13 @@ Summary check(Device& candidate, const Options& options, std::ostream& out) {
 }
 
 }  // namespace lockstep::kernels::contract
+
+namespace lockstep::kernels {
+
+bool self_test(std::ostream& out, std::string_view name, int threads) {
+  const std::unique_ptr<Device> device = open_device(name, threads);
+  out << device->name() << ": " << device->description() << std::endl;
+  return contract::check(*device, {}, out).good();
+}
+
+}  // namespace lockstep::kernels

@@ -113,6 +113,7 @@ class Cuda final : public Runtime {
 
   std::string_view name() const override { return "cuda"; }
   std::string_view description() const override { return description_; }
+  int multiprocessors() const override { return multiprocessors_; }
   int tile_columns() const override { return 8; }
 
   void* allocate(size_t bytes) override {
@@ -133,6 +134,12 @@ class Cuda final : public Runtime {
   void release(void* memory) noexcept override {
     driver_.context_set(context_);
     driver_.memory_free(address(memory));
+  }
+  uint64_t free_memory() override {
+    use();
+    size_t free = 0, total = 0;
+    check(driver_.memory_info(&free, &total), "asking for the memory");
+    return free;
   }
   void upload(void* to, const void* host, size_t bytes) override {
     use();
@@ -194,17 +201,17 @@ class Cuda final : public Runtime {
     check(driver_.device_get(&device_, 0), "opening the GPU");
     char chip_name[256] = "";
     driver_.device_name(chip_name, sizeof chip_name, device_);
-    int major = 0, minor = 0, multiprocessors = 0;
+    int major = 0, minor = 0;
     driver_.device_attribute(&major, attribute_major, device_);
     driver_.device_attribute(&minor, attribute_minor, device_);
-    driver_.device_attribute(&multiprocessors, attribute_multiprocessors, device_);
+    driver_.device_attribute(&multiprocessors_, attribute_multiprocessors, device_);
     chip_ = "sm_" + std::to_string(10 * major + minor);
     check(driver_.context_retain(&context_, device_), "opening the GPU");
     use();
     check(driver_.stream_create(&stream_, stream_non_blocking), "opening the GPU");
     size_t free = 0, total = 0;
     check(driver_.memory_info(&free, &total), "asking for the memory");
-    description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors) +
+    description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors_) +
                    " multiprocessors, " + mebibytes(free) + " of " + mebibytes(total) + " free";
   }
 
@@ -244,7 +251,7 @@ class Cuda final : public Runtime {
   }
 
   Driver driver_;
-  int device_ = 0;
+  int device_ = 0, multiprocessors_ = 0;
   std::string chip_, description_;
   Context* context_ = nullptr;
   Stream* stream_ = nullptr;

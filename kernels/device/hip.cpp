@@ -23,7 +23,6 @@ constexpr int error_out_of_memory = 2;
 constexpr int attribute_multiprocessors = 63;
 constexpr unsigned stream_non_blocking = 1;
 constexpr int copy_to_device = 1, copy_to_host = 2, copy_on_device = 3;
-constexpr const char* kernel_driver = "/dev/kfd";
 
 struct Hip {
   Library library;
@@ -83,25 +82,12 @@ std::string first_chip() {
   return "";
 }
 
-// Throws unless the kernel driver may be used.
-void check_kernel_driver() {
-  struct stat state {};
-  if (stat(kernel_driver, &state) != 0) {
-    throw DeviceError(
-        "there is no AMD GPU that computes: /dev/kfd is missing (is the amdgpu kernel module loaded?)");
-  }
-  if (access(kernel_driver, R_OK | W_OK) == 0) return;
-  const group* owner = getgrgid(state.st_gid);
-  throw DeviceError(std::string("this user may not open /dev/kfd; it belongs to the group '") +
-                    (owner ? owner->gr_name : std::to_string(state.st_gid).c_str()) +
-                    "': add the user to that group");
-}
-
 class HipRuntime final : public Runtime {
  public:
   // The object is there to be destroyed whatever this throws.
   void open() {
-    check_kernel_driver();
+    if (const std::string problem = kernel_driver_problem("/dev/kfd"); !problem.empty())
+      throw DeviceError(problem);
     open_device();
     open_modules();
   }
@@ -113,7 +99,9 @@ class HipRuntime final : public Runtime {
 
   std::string_view name() const override { return "hip"; }
   std::string_view description() const override { return description_; }
+  int multiprocessors() const override { return multiprocessors_; }
   int tile_columns() const override { return 16; }
+  bool copies_ahead() const override { return false; }
   bool has_matrix_unit() const override { return !chip_.starts_with("gfx10"); }
 
   void* allocate(size_t bytes) override {
@@ -134,6 +122,12 @@ class HipRuntime final : public Runtime {
   void release(void* memory) noexcept override {
     hip_.device_set(0);
     hip_.memory_free(memory);
+  }
+  uint64_t free_memory() override {
+    use();
+    size_t free = 0, total = 0;
+    check(hip_.memory_info(&free, &total), "asking for the memory");
+    return free;
   }
   void upload(void* to, const void* host, size_t bytes) override { move(to, host, bytes, copy_to_device); }
   void download(void* host, const void* from, size_t bytes) override {
@@ -183,12 +177,11 @@ class HipRuntime final : public Runtime {
     use();
     check(hip_.stream_create(&stream_, stream_non_blocking), "opening the GPU");
     char chip_name[256] = "";
-    int multiprocessors = 0;
     size_t free = 0, total = 0;
     hip_.device_name(chip_name, sizeof chip_name, 0);
-    hip_.device_attribute(&multiprocessors, attribute_multiprocessors, 0);
+    hip_.device_attribute(&multiprocessors_, attribute_multiprocessors, 0);
     check(hip_.memory_info(&free, &total), "asking for the memory");
-    description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors) +
+    description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors_) +
                    " multiprocessors, " + mebibytes(free) + " of " + mebibytes(total) + " free";
   }
 
@@ -223,6 +216,7 @@ class HipRuntime final : public Runtime {
   }
 
   Hip hip_;
+  int multiprocessors_ = 0;
   std::string chip_, description_;
   Stream* stream_ = nullptr;
   std::vector<Module*> modules_;
@@ -230,6 +224,18 @@ class HipRuntime final : public Runtime {
 };
 
 }  // namespace
+
+std::string kernel_driver_problem(const char* device_file) {
+  const std::string file = device_file;
+  struct stat state {};
+  if (stat(device_file, &state) != 0) {
+    return "there is no AMD GPU that computes: " + file + " is missing (is the amdgpu kernel module loaded?)";
+  }
+  if (access(device_file, R_OK | W_OK) == 0) return "";
+  const group* owner = getgrgid(state.st_gid);
+  return "this user may not open " + file + "; it belongs to the group '" +
+         (owner ? owner->gr_name : std::to_string(state.st_gid)) + "': add the user to that group";
+}
 
 std::unique_ptr<Runtime> open_hip() {
   auto hip = std::make_unique<HipRuntime>();

@@ -24,11 +24,14 @@ class Runtime {
   virtual std::string_view description() const = 0;  // chip and memory
   // Of the chip's code (tiles.h).
   virtual int tile_columns() const = 0;
+  virtual int multiprocessors() const { return 1; }
   virtual bool has_matrix_unit() const { return true; }
+  virtual bool copies_ahead() const { return true; }  // stream.h takes shared memory
 
   // As in Device. Work is done in call order and may still be running when a call returns.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  virtual uint64_t free_memory() = 0;
   virtual void upload(void* to, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;

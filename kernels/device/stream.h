@@ -6,9 +6,15 @@
 
 namespace lockstep::kernels::gpu {
 
-// Piece n is `bytes` bytes at from + n * stride, as far as the memory before `end` goes; a multiple of 16,
-// and aligned so. Up to `slots` pieces are on their way or in use.
-template <int slots, int most_bytes>
+#if defined(LOCKSTEP_AMD)
+constexpr bool streams_in_shared = false;
+#else
+constexpr bool streams_in_shared = true;
+#endif
+
+// Piece n is `bytes` bytes at from + n / row * stride + n % row * bytes, as far as the memory before `end`
+// goes; a multiple of 16, and aligned so. Up to `slots` pieces are on their way or in use.
+template <int slots, int most_bytes, int row>
 class Stream {
  public:
   static constexpr int slot_bytes = most_bytes;
@@ -42,7 +48,7 @@ class Stream {
     }
     return shared_ + n % slots * most_bytes;
 #elif defined(LOCKSTEP_AMD)
-    return from_ + n * stride_;
+    return from_ + n / row * stride_ + n % row * bytes_;
 #else
     warp_barrier();
     return shared_ + n % slots * most_bytes;
@@ -69,7 +75,7 @@ class Stream {
   DEVICE_METHOD void start([[maybe_unused]] int n) const {
 #if !defined(LOCKSTEP_AMD)
     if (lane_index() != 0) return;
-    const uint8_t* piece = from_ + n * stride_;
+    const uint8_t* piece = from_ + n / row * stride_ + n % row * bytes_;
     if (piece >= end_) return;
     const auto size = static_cast<uint32_t>(end_ - piece < bytes_ ? end_ - piece : bytes_);
     uint8_t* slot = shared_ + n % slots * most_bytes;

@@ -9,6 +9,14 @@
 #include "kernels/device/words.h"
 #include "kernels/gpu/layout.h"
 
+// Of loops whose bodies multiply tiles: without a matrix unit one body is long enough.
+#if defined(LOCKSTEP_AMD) && !defined(__GFX11__) && !defined(__GFX12__)
+#define LOCKSTEP_NO_MATRIX_UNIT 1
+#define UNROLL_TILES NO_UNROLL
+#else
+#define UNROLL_TILES UNROLL
+#endif
+
 namespace lockstep::kernels::gpu {
 
 constexpr int tile_rows = 16;
@@ -17,12 +25,10 @@ constexpr int step_inputs = 32;  // k of one step
 #if defined(LOCKSTEP_AMD)
 
 constexpr int tile_columns = 16;
-constexpr int tile_sums = 8;       // sums of a tile that a lane holds
-constexpr int lane_tile_rows = 8;  // different rows among them
+constexpr bool whole_columns = false;  // see WholeColumns
+constexpr int tile_sums = 8;           // sums of a tile that a lane holds
+constexpr int lane_tile_rows = 8;      // different rows among them
 
-#if !defined(__GFX11__) && !defined(__GFX12__)
-#define LOCKSTEP_NO_MATRIX_UNIT 1
-#endif
 #if defined(__GFX11__)
 // Lanes 0 to 15 and 16 to 31 must both hold all 32 k of row or column lane%16.
 struct TileA {
@@ -97,6 +103,24 @@ DEVICE_FUNCTION void widen(const Quad& own, uint32_t* word) {
   UNROLL for (int i = 0; i < 4; ++i) word[i] = own.word[i];
 #endif
 }
+DEVICE_FUNCTION TileB tile_b_plain(const int8_t* column, int lane);
+DEVICE_FUNCTION void tile_b_two(const int8_t* column, int lane, TileB* two) {
+  two[0] = tile_b_plain(column, lane);
+  two[1] = tile_b_plain(column + step_inputs, lane);
+}
+DEVICE_FUNCTION int input_of_step(int, int step, int k) { return step * step_inputs + k; }
+DEVICE_FUNCTION int step_of_input(int, int input) { return input / step_inputs; }
+DEVICE_FUNCTION int number_of_input(int, int input) { return input % step_inputs; }
+// What is computed from v is computed anew from here on rather than kept in registers.
+DEVICE_FUNCTION void recompute(uint32_t& v) { asm volatile("" : "+v"(v)); }
+#if defined(LOCKSTEP_NO_MATRIX_UNIT)
+constexpr bool tiles_in_turn = true;
+#else
+constexpr bool tiles_in_turn = false;
+#endif
+constexpr bool scarce_registers = true;  // tiles take twice those of NVIDIA's, of A on gfx11 four times
+DEVICE_FUNCTION void keep_order() { __builtin_amdgcn_sched_barrier(0); }  // brings nothing forward past here
+
 // The 16 bytes of a lane, as a_lane() and a_byte() place them, to a tile.
 DEVICE_FUNCTION TileA tile_a(const Quad& own) {
   TileA a;
@@ -134,6 +158,28 @@ typedef int32_t Int4 __attribute__((ext_vector_type(4)));
 typedef int32_t Int8 __attribute__((ext_vector_type(8)));
 #endif
 
+#if defined(LOCKSTEP_NO_MATRIX_UNIT)
+// A lane's half of the product of one row of A with its column, plus `sum`.
+template <bool a_signed, int row>
+DEVICE_FUNCTION int32_t half_product(const TileA& a, const TileB& b, int32_t sum) {
+  UNROLL for (int i = 0; i < 4; ++i) {
+    const int32_t x =
+        __builtin_amdgcn_update_dpp(0, static_cast<int32_t>(a.word[i]), 0x150 | row, 0xf, 0xf, true);
+    const int32_t flip = a_signed ? 0 : static_cast<int32_t>(0x80808080u);
+    sum = __builtin_amdgcn_sdot4(x ^ flip, static_cast<int32_t>(b.word[i]), sum, false);
+  }
+  return sum;
+}
+template <bool a_signed, int row>
+DEVICE_FUNCTION void multiply_rows(TileSums& sums, const TileA& a, const TileB& b, int32_t offset,
+                                   bool upper) {
+  const int32_t first = half_product<a_signed, row>(a, b, offset);
+  const int32_t second = half_product<a_signed, row + 8>(a, b, offset);
+  sums.sum[row] += (upper ? second : first) + exchange<16>(upper ? first : second);
+  __builtin_amdgcn_sched_barrier(0);
+}
+#endif
+
 // sums += A * B; A's bytes unsigned or signed, B's signed.
 template <bool a_signed>
 DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
@@ -159,41 +205,32 @@ DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
   }
   UNROLL for (int i = 0; i < 8; ++i) sums.sum[i] = c[i];
 #else
-  // No matrix unit: each lane takes its half of k for all 16 rows of its column, then halves join.
-  int32_t part[16];
-#define LOCKSTEP_ROW(n)                                                                               \
-  {                                                                                                   \
-    int32_t sum = 0;                                                                                  \
-    UNROLL for (int i = 0; i < 4; ++i) {                                                              \
-      const int32_t x =                                                                               \
-          __builtin_amdgcn_update_dpp(0, static_cast<int32_t>(a.word[i]), 0x150 | n, 0xf, 0xf, true); \
-      const int32_t y = static_cast<int32_t>(b.word[i]);                                              \
-      if constexpr (a_signed) {                                                                       \
-        sum = __builtin_amdgcn_sdot4(x, y, sum, false);                                               \
-      } else { /* x - 128 is signed: x*y = (x - 128)*y + 128*y */                                     \
-        sum = __builtin_amdgcn_sdot4(x ^ static_cast<int32_t>(0x80808080u), y, sum, false);           \
-        sum += 128 * __builtin_amdgcn_sdot4(0x01010101, y, 0, false);                                 \
-      }                                                                                               \
-    }                                                                                                 \
-    part[n] = sum;                                                                                    \
+  // No matrix unit: each lane takes its half of k for rows i and i+8 of its column, then halves join.
+  const bool upper = thread_index() % 32 >= 16;
+  int32_t offset = 0;
+  if constexpr (!a_signed) {  // x - 128 is signed: x*y = (x - 128)*y + 128*y
+    UNROLL for (int i = 0; i < 4; ++i) {
+      offset = __builtin_amdgcn_sdot4(0x01010101, static_cast<int32_t>(b.word[i]), offset, false);
+    }
+    offset *= 128;
   }
-  // clang-format off
-  LOCKSTEP_ROW(0) LOCKSTEP_ROW(1) LOCKSTEP_ROW(2) LOCKSTEP_ROW(3) LOCKSTEP_ROW(4) LOCKSTEP_ROW(5)
-  LOCKSTEP_ROW(6) LOCKSTEP_ROW(7) LOCKSTEP_ROW(8) LOCKSTEP_ROW(9) LOCKSTEP_ROW(10) LOCKSTEP_ROW(11)
-  LOCKSTEP_ROW(12) LOCKSTEP_ROW(13) LOCKSTEP_ROW(14) LOCKSTEP_ROW(15)
-  // clang-format on
-#undef LOCKSTEP_ROW
-              const bool upper = thread_index() % 32 >= 16;
-  UNROLL for (int i = 0; i < 8; ++i) {
-    const int32_t given = upper ? part[i] : part[i + 8];
-    sums.sum[i] += (upper ? part[i + 8] : part[i]) + exchange<16>(given);
-  }
+  TileA rows = a;  // rows that are kept for the next tile take more registers than there are
+  UNROLL for (int i = 0; i < 4; ++i) recompute(rows.word[i]);
+  multiply_rows<a_signed, 0>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 1>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 2>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 3>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 4>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 5>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 6>(sums, rows, b, offset, upper);
+  multiply_rows<a_signed, 7>(sums, rows, b, offset, upper);
 #endif
 }
 
 #else  // NVIDIA's m16n8k32; the host's lanes compute the same one
 
 constexpr int tile_columns = 8;
+constexpr bool whole_columns = true;  // see WholeColumns
 constexpr int tile_sums = 4;
 constexpr int lane_tile_rows = 2;
 
@@ -228,6 +265,25 @@ constexpr int b_unit_bytes = tile_columns * unit_inputs;
 DEVICE_FUNCTION int b_unit_at(int column, int k) {
   return (column * 4 + k % 32 / 8) * 16 + k / 32 * 8 + k % 8;
 }
+
+// Both steps of 64 inputs of a column; their numbers are in the order of step_of_input().
+DEVICE_FUNCTION void tile_b_two(const int8_t* column, int lane, TileB* two) {
+  const Quad q = *reinterpret_cast<const Quad*>(column + lane % 4 * 16);
+  two[0] = {{q.word[0], q.word[1]}};
+  two[1] = {{q.word[2], q.word[3]}};
+}
+// Which of the 64 inputs of a tile is number k of a step: where groups allow it, what a lane holds of both
+// steps lies side by side.
+DEVICE_FUNCTION int input_of_step(int group, int step, int k) {
+  return group == 32 ? step * step_inputs + k : k / 8 * 16 + step * 8 + k % 8;
+}
+DEVICE_FUNCTION int step_of_input(int group, int input) { return group == 32 ? input / 32 : input / 8 % 2; }
+DEVICE_FUNCTION int number_of_input(int group, int input) {
+  return group == 32 ? input % 32 : input / 16 * 8 + input % 8;
+}
+DEVICE_FUNCTION void recompute(uint32_t&) {}
+constexpr bool scarce_registers = false, tiles_in_turn = false;
+DEVICE_FUNCTION void keep_order() {}
 
 DEVICE_FUNCTION TileA tile_a(const Quad& own) {
   return {{own.word[0], own.word[1], own.word[2], own.word[3]}};

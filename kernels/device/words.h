@@ -16,14 +16,21 @@
 #define KERNEL(name, Args, threads)                                                                      \
   extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(threads, threads))) void \
   name(const Args a)
+// Launched with at most so many threads; NVIDIA: at least so many blocks share a multiprocessor.
+#define KERNEL_OF_BLOCKS(name, Args, threads, blocks)                                                     \
+  extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(32, threads))) void name( \
+      const Args a)
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("nounroll")
 #elif defined(__CUDACC__)
 #define LOCKSTEP_NVIDIA 1
+// At least 16 warps a multiprocessor: the memory's latency is theirs to hide.
 #define DEVICE_FUNCTION __device__ static __forceinline__
 #define DEVICE_METHOD __device__ __forceinline__
 #define KERNEL(name, Args, threads) \
-  extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ Args a)
+  extern "C" __global__ void __launch_bounds__(threads, 512 / (threads)) name(const __grid_constant__ Args a)
+#define KERNEL_OF_BLOCKS(name, Args, threads, blocks) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Args a)
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("unroll 1")
 #else
@@ -32,6 +39,7 @@
 #define DEVICE_FUNCTION [[maybe_unused]] static inline
 #define DEVICE_METHOD inline
 #define KERNEL(name, Args, threads) LOCKSTEP_KERNEL(name, Args, threads)
+#define KERNEL_OF_BLOCKS(name, Args, threads, blocks) LOCKSTEP_KERNEL(name, Args, threads)
 #define LOCKSTEP_KERNEL(name, Args, threads)                                                 \
   static void name(const Args& a);                                                           \
   [[maybe_unused]] static const bool name##_known = lanes::know<Args>(#name, threads, name); \

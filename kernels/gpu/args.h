@@ -68,7 +68,8 @@ constexpr int most_parts = 8;
 struct LinearArgs {
   Blocks in;
   const float* x;
-  int32_t rows, rows_per_input, parts;
+  int32_t rows, rows_per_input, parts, strips;
+  int32_t warps;  // of a strip
   const int32_t* expert;
   LinearPart part[most_parts];
 };

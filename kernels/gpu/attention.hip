@@ -107,10 +107,10 @@ DEVICE_FUNCTION void score_page(const AttentionArgs& a, const KvHead& kv, int pa
   for (int t = warp_index(); t < page_positions / tile_columns; t += attention_warps) {
     ByteSums sums;
     sums.clear();
-    UNROLL for (int u = 0; u < units; ++u) {
+    UNROLL_TILES for (int u = 0; u < units; ++u) {
       if (u >= units_of_head(a.shape.head_dim)) break;
       const int at = key_unit(a.shape.head_dim, t, u);
-      UNROLL for (int s = 0; s < 2; ++s) {
+      UNROLL_TILES for (int s = 0; s < 2; ++s) {
         sums.add(tile_a_packed(shared.query_high[u], lane, s), tile_a_packed(shared.query_low[u], lane, s),
                  tile_b_packed(kv.key_high + at, lane, s), tile_b_packed(kv.key_low + at, lane, s));
       }
@@ -224,7 +224,7 @@ DEVICE_FUNCTION void attention_span(const AttentionArgs& a) {
       const KvHead kv = kv_head(a.pages, a.shape.key_heads, dim, table[page], head);
       ByteSums sums;
       sums.clear();
-      UNROLL for (int s = 0; s < 2; ++s) {
+      UNROLL_TILES for (int s = 0; s < 2; ++s) {
         sums.add(tile_a_packed(shared.weight_high[page], lane, s),
                  tile_a_packed(shared.weight_low[page], lane, s),
                  tile_b_packed(kv.value_high + t * b_unit_bytes, lane, s),

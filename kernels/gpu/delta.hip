@@ -168,10 +168,8 @@ DEVICE_FUNCTION void delta_head(const DeltaArgs& a) {
 
 KERNEL(delta_rule_64, DeltaArgs, 128) { delta_head<16, false>(a); }
 KERNEL(delta_rule_128, DeltaArgs, 128) { delta_head<32, false>(a); }
-KERNEL(delta_rule_256, DeltaArgs, 128) { delta_head<64, false>(a); }
 KERNEL(delta_replay_64, DeltaArgs, 128) { delta_head<16, true>(a); }
 KERNEL(delta_replay_128, DeltaArgs, 128) { delta_head<32, true>(a); }
-KERNEL(delta_replay_256, DeltaArgs, 128) { delta_head<64, true>(a); }
 
 // The gated norm of each head, in place. Grid: x value heads / 4, y rows.
 KERNEL(delta_norm, DeltaArgs, 128) {

@@ -95,22 +95,47 @@ void GpuDevice::run(const Candidates& op) {
   launch("candidates", {static_cast<unsigned>(op.rows)}, 256, shared, args);
 }
 
-void GpuDevice::linear(const char* kind, const LinearArgs& args, int strips, unsigned halves) {
+void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
   const PackedWeights& w = args.part[0].weights;
-  const auto blocks = static_cast<unsigned>(strips);
+  const auto strips = static_cast<unsigned>(args.strips);
   if (w.bits == 16) {
     const unsigned y = args.expert ? rows_of_grid(args.rows) : blocks_of(args.rows, 8);
-    launch(std::string(kind) + "_dense", {blocks, y}, 256, size_t{8} * 8 * 32 * sizeof(float), args);
+    launch(std::string(kind) + "_dense", {strips, y}, 256, size_t{8} * 8 * 32 * sizeof(float), args);
     return;
   }
+  const std::string kernel =
+      std::string(kind) + "_" + std::to_string(w.bits) + "_" + std::to_string(w.group) + "_";
+  const bool streams = runtime_->copies_ahead();
+  if (!args.expert && args.rows > 32 && runtime_->has_matrix_unit()) {
+    const int shared =
+        (streams ? streams_bytes(w.bits, w.group, many_warps) : 0) + 2 * many_inputs_bytes(w.group);
+    launch(kernel + "many", {blocks_of(args.rows, many_columns), blocks_of(args.strips, many_warps / halves)},
+           many_warps * 32, static_cast<size_t>(shared), args);
+    return;
+  }
+  // Kernels are made for these numbers of columns, as the chip's tiles allow.
   const int few = std::max(8, runtime_->tile_columns());
-  const bool many = !args.expert && args.rows > few && runtime_->has_matrix_unit();
-  const int columns = many ? 32 : few;
-  const std::string kernel = std::string(kind) + "_" + std::to_string(w.bits) + "_" +
-                             std::to_string(w.group) + (many ? "_32" : "_8");
+  int columns = few;
+  if (!args.expert && args.rows > few && runtime_->has_matrix_unit()) columns = args.rows <= 16 ? 16 : 32;
   const unsigned y = args.expert ? rows_of_grid(args.rows) : blocks_of(args.rows, columns);
-  const size_t shared = size_t{4} * halves * static_cast<size_t>(columns) * 36 * sizeof(float);
-  launch(kernel, {blocks, y}, 128 * halves, shared, args);
+  LinearArgs shared_out = args;
+  shared_out.warps = warps_of_strip(args, strips * y, halves);
+  const int warps = halves * shared_out.warps;
+  const int shared = (streams ? streams_bytes(w.bits, w.group, warps) : 0) + sums_bytes(columns, warps);
+  launch(kernel + std::to_string(columns == few ? 8 : columns), {strips, y},
+         static_cast<unsigned>(warps) * 32, static_cast<size_t>(shared), shared_out);
+}
+
+// As few warps for a strip as fill the chip, and no more than its segments keep busy.
+int GpuDevice::warps_of_strip(const LinearArgs& args, unsigned blocks, int halves) const {
+  if (!runtime_->copies_ahead()) return fewest_warps;
+  constexpr int wanted_of_multiprocessor = 20;
+  const int wanted =
+      runtime_->multiprocessors() * wanted_of_multiprocessor / (static_cast<int>(blocks) * halves);
+  const int segments = (args.part[0].weights.inputs + segment_inputs - 1) / segment_inputs;
+  const int warps = std::clamp(wanted, fewest_warps, most_warps / halves);
+  const int turns = (segments + warps - 1) / warps;
+  return std::max(fewest_warps, (segments + turns - 1) / turns);
 }
 
 // Parts of one width, group and form share a launch.
@@ -119,28 +144,27 @@ void GpuDevice::run(const Linear& op) {
   std::vector<bool> done(op.outputs.size(), false);
   for (size_t first = 0; first < op.outputs.size(); ++first) {
     if (done[first]) continue;
-    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, op.expert, {}};
+    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, 0, 0, op.expert, {}};
     const PackedWeights& w = stored(op.outputs[first].matrix).weights;
-    int strips = 0;
     for (size_t i = first; i < op.outputs.size(); ++i) {
       const GpuMatrix& matrix = stored(op.outputs[i].matrix);
       if (done[i] || matrix.weights.bits != w.bits || matrix.weights.group != w.group ||
           args.parts == most_parts)
         continue;
-      args.part[args.parts++] = {matrix.weights, op.outputs[i].y, op.outputs[i].stride, strips};
-      strips += matrix.strips;
+      args.part[args.parts++] = {matrix.weights, op.outputs[i].y, op.outputs[i].stride, args.strips};
+      args.strips += matrix.strips;
       done[i] = true;
     }
-    linear("linear", args, strips, 1);
+    linear("linear", args, 1);
   }
 }
 
 void GpuDevice::run(const SwiGlu& op) {
   if (op.rows == 0) return;
-  LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 1, op.expert, {}};
   const GpuMatrix& matrix = stored(op.gate_up);
+  LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 1, matrix.strips, 0, op.expert, {}};
   args.part[0] = {matrix.weights, op.out, matrix.outputs, 0};
-  linear("swiglu", args, matrix.strips, 2);
+  linear("swiglu", args, 2);
   quantize(op.rows, op.out, op.blocks);
 }
 
@@ -237,12 +261,12 @@ void GpuDevice::run(const ConvolutionReplay& op) {
 
 void GpuDevice::delta(const char* kind, const DeltaArgs& args) {
   const DeltaShape& s = args.shape;
-  if (s.key_dim > 256) {
+  if (s.key_dim > 128) {
     throw DeviceError(
-        "the GPU takes linear attention with keys of at most 256 dimensions; this model's have " +
+        "the GPU takes linear attention with keys of at most 128 dimensions; this model's have " +
         std::to_string(s.key_dim));
   }
-  const int most = s.key_dim <= 64 ? 64 : (s.key_dim <= 128 ? 128 : 256);
+  const int most = s.key_dim <= 64 ? 64 : 128;
   const size_t shared = 2 * (static_cast<size_t>(most) * 2 + 2) * sizeof(float);
   launch(
       std::string(kind) + "_" + std::to_string(most),

@@ -34,6 +34,7 @@ class GpuDevice final : public Device {
 
   void* allocate(size_t bytes) override { return runtime_->allocate(bytes); }
   void release(void* memory) noexcept override { runtime_->release(memory); }
+  uint64_t free_memory() override { return runtime_->free_memory(); }
   void upload(void* to, const void* host, size_t bytes) override { runtime_->upload(to, host, bytes); }
   void download(void* host, const void* from, size_t bytes) override {
     runtime_->download(host, from, bytes);
@@ -66,7 +67,8 @@ class GpuDevice final : public Device {
   std::unique_ptr<GpuMatrix> make_matrix(const MatrixSource&, bool pair);
   void fill(GpuMatrix&, const MatrixSource&, int half);
   void quantize(int rows, const float* x, const Blocks*);
-  void linear(const char* kind, const LinearArgs&, int strips, unsigned halves);
+  void linear(const char* kind, const LinearArgs&, int halves);
+  int warps_of_strip(const LinearArgs&, unsigned blocks, int halves) const;
   void convolve(const ConvolutionArgs&, const DeltaShape&);
   void delta(const char* kind, const DeltaArgs&);
   template <class Args>

@@ -22,6 +22,29 @@ LOCKSTEP_CANON constexpr int unit_bytes(int bits, int group, bool wide) {
   return unit_code_bytes(bits, group) + inputs_of_unit(group) / group * scale_bytes(wide);
 }
 
+// Of the linear layers' blocks. The warps of a strip share its segments out: a turn gives each the next one.
+constexpr int fewest_warps = 4, most_warps = 12;  // of a block; of a pair each half has half of the most
+constexpr int sums_pitch = 36;   // floats from one row's 32 outputs to the next: no bank conflicts
+constexpr int stream_slots = 2;  // pieces of a warp on their way or in use
+constexpr int piece_inputs = 128;
+// The most that a piece of a strip may have.
+LOCKSTEP_CANON constexpr int piece_bytes(int bits, int group) {
+  return piece_inputs / inputs_of_unit(group) * unit_bytes(bits, group, true);
+}
+LOCKSTEP_CANON constexpr int streams_bytes(int bits, int group, int warps) {
+  return warps * stream_slots * (piece_bytes(bits, group) + 16);
+}
+LOCKSTEP_CANON constexpr int sums_bytes(int columns, int warps) {
+  return warps * columns * sums_pitch * static_cast<int>(sizeof(float));
+}
+// Of blocks for many rows.
+constexpr int many_columns = 32;
+constexpr int many_warps = 8;
+constexpr int many_pitch = segment_inputs + 64;
+LOCKSTEP_CANON constexpr int many_inputs_bytes(int group) {
+  return 2 * many_columns * (many_pitch + segment_inputs / group * static_cast<int>(sizeof(float)));
+}
+
 LOCKSTEP_CANON constexpr int units_of_head(int head_dim) {
   return (head_dim + unit_inputs - 1) / unit_inputs;
 }

@@ -2,29 +2,96 @@
 #pragma once
 
 #include "kernels/canon/math.h"
+#include "kernels/device/stream.h"
 #include "kernels/gpu/weights.h"
 
 namespace lockstep::kernels::gpu {
 
-constexpr int segment_warps = 4;  // warps of a strip; each takes every fourth segment
-constexpr int sums_pitch = 36;    // floats from one row's 32 outputs to the next: no bank conflicts
+// The input row of an output row; those past the last are the last, and nobody takes their sums.
+DEVICE_FUNCTION uint32_t input_row(const LinearArgs& a, int first, int count, int column) {
+  return static_cast<uint32_t>((first + (column < count ? column : count - 1)) / a.rows_per_input);
+}
 
-// Of one column's group: the multiplier and the block's sum.
-struct ColumnScale {
-  float multiplier, sum;
+// Where a lane finds one segment of its input rows in device memory: for each tile of columns one row of
+// bytes, and the multipliers and sums of the columns whose sums it holds. Inputs and groups count from the
+// segment's first.
+template <int group, int tiles>
+struct Columns {
+  const int8_t *high, *low;
+  const float *multiplier, *sum;
+  uint32_t row[tiles], scale[tiles][tile_sums];
+
+  // `first` and `count`: output rows.
+  DEVICE_METHOD Columns(const LinearArgs& a, int first, int count)
+      : high(a.in.high), low(a.in.low), multiplier(a.in.multiplier), sum(a.in.sum) {
+    const int lane = lane_index();
+    const auto length = static_cast<uint32_t>(a.in.length);
+    UNROLL for (int n = 0; n < tiles; ++n) {
+      row[n] = input_row(a, first, count, n * tile_columns + b_column(lane)) * length;
+      UNROLL for (int i = 0; i < tile_sums; ++i) {
+        scale[n][i] = input_row(a, first, count, n * tile_columns + sum_column(lane, i)) * (length / group);
+      }
+    }
+  }
+  DEVICE_METHOD Columns at(int segment) const {
+    Columns moved = *this;
+    moved.high += segment * segment_inputs;
+    moved.low += segment * segment_inputs;
+    moved.multiplier += segment * (segment_inputs / group);
+    moved.sum += segment * (segment_inputs / group);
+    return moved;
+  }
+
+  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const { return high + row[n] + k; }
+  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const { return low + row[n] + k; }
+  DEVICE_METHOD float multiplier_of(int n, int i, int g) const {
+    return multiplier[scale[n][i] + static_cast<uint32_t>(g)];
+  }
+  DEVICE_METHOD float sum_of(int n, int i, int g) const {
+    return sum[scale[n][i] + static_cast<uint32_t>(g)];
+  }
 };
 
-// The columns (input rows) that this block computes, and where they are.
-struct Columns {
-  const LinearArgs& a;
-  int first, count;  // output rows
+// The same for rows of whole segments: multipliers and sums of a segment are brought at once.
+template <int group, int tiles>
+struct WholeColumns {
+  static constexpr int groups = segment_inputs / group, two = 2;  // columns of a tile whose sums a lane holds
+  const int8_t *high[tiles], *low[tiles];
+  float multiplier[tiles][two][groups], sum[tiles][two][groups];
 
-  DEVICE_METHOD int64_t input(int column) const { return (first + column) / a.rows_per_input; }
+  DEVICE_METHOD explicit WholeColumns(const Columns<group, tiles>& from) {
+    UNROLL for (int n = 0; n < tiles; ++n) {
+      high[n] = from.high + from.row[n];
+      low[n] = from.low + from.row[n];
+      UNROLL for (int c = 0; c < two; ++c) {
+        load(from.multiplier + from.scale[n][c], multiplier[n][c]);
+        load(from.sum + from.scale[n][c], sum[n][c]);
+      }
+    }
+  }
+  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const { return high[n] + k; }
+  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const { return low[n] + k; }
+  DEVICE_METHOD float multiplier_of(int n, int i, int g) const { return multiplier[n][i % two][g]; }
+  DEVICE_METHOD float sum_of(int n, int i, int g) const { return sum[n][i % two][g]; }
+
+ private:
+  static DEVICE_METHOD void load(const float* from, float* to) {
+    if constexpr (groups == 2) {
+      const Duo d = *reinterpret_cast<const Duo*>(from);
+      UNROLL for (int i = 0; i < 2; ++i) to[i] = canon::float_of(d.word[i]);
+    } else {
+      UNROLL for (int i = 0; i < groups; i += 4) {
+        const Quad q = *reinterpret_cast<const Quad*>(from + i);
+        UNROLL for (int j = 0; j < 4; ++j) to[i + j] = canon::float_of(q.word[j]);
+      }
+    }
+  }
 };
 
 template <int bits, int group, int tiles>
 struct StripSums {
   static constexpr int unit = inputs_of_unit(group), steps = unit / step_inputs;
+  static constexpr int lane_pairs = strip_tiles * lane_tile_rows;  // scales and biases of a lane
   static constexpr int group_steps = group / step_inputs, groups_of_unit = unit / group;
   float sum[strip_tiles][tiles][tile_sums];
 
@@ -36,10 +103,22 @@ struct StripSums {
     }
   }
 
-  // Adds one unit; `groups` of the row are counted from its start.
-  DEVICE_METHOD void add(const Columns& columns, const uint8_t* codes, bool wide, int at) {
-    const LinearArgs& a = columns.a;
-    const int lane = lane_index(), groups = a.in.length / group;
+  // f(column, output of the strip, sum) for all that the lane holds.
+  template <class F>
+  DEVICE_METHOD void each(int lane, F f) const {
+    UNROLL for (int t = 0; t < strip_tiles; ++t) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int i = 0; i < tile_sums; ++i) {
+          f(n * tile_columns + sum_column(lane, i), t * tile_rows + sum_row(lane, i), sum[t][n][i]);
+        }
+      }
+    }
+  }
+
+  // Adds unit `at` of a segment; `left`: groups of the row from the segment's first on.
+  template <class Inputs>
+  DEVICE_METHOD void add(const Inputs& inputs, const uint8_t* codes, bool wide, int at, int left) {
+    const int lane = lane_index();
     TileCodes<bits> own[unit / 64][strip_tiles];
     UNROLL for (int p = 0; p < unit / 64; ++p) {
       UNROLL for (int t = 0; t < strip_tiles; ++t) {
@@ -49,127 +128,171 @@ struct StripSums {
     const uint8_t* pairs = codes + unit_code_bytes(bits, group);
     UNROLL for (int g = 0; g < groups_of_unit; ++g) {
       const int index = at * groups_of_unit + g;
-      if (index >= groups) return;
-      float scale[strip_tiles * lane_tile_rows], bias[strip_tiles * lane_tile_rows];
-      UNROLL for (int i = 0; i < strip_tiles * lane_tile_rows; ++i) {
-        const int place = row_chunk(lane) * strip_tiles * lane_tile_rows + i;
-        if (wide) {
-          const Duo pair = reinterpret_cast<const Duo*>(pairs + g * scale_bytes(true))[place];
-          scale[i] = canon::float_of(pair.word[0]);
-          bias[i] = canon::float_of(pair.word[1]);
-        } else {
-          const uint32_t pair = reinterpret_cast<const uint32_t*>(pairs + g * scale_bytes(false))[place];
-          scale[i] = low_bf16(pair);
-          bias[i] = high_bf16(pair);
+      if (index >= left) return;
+      float scale[lane_pairs], bias[lane_pairs];
+      if (wide) {
+        const auto* own_pairs =
+            reinterpret_cast<const Quad*>(pairs + g * scale_bytes(true)) + row_chunk(lane) * (lane_pairs / 2);
+        UNROLL for (int i = 0; i < lane_pairs; i += 2) {
+          const Quad two = own_pairs[i / 2];
+          UNROLL for (int j = 0; j < 2; ++j) {
+            scale[i + j] = canon::float_of(two.word[2 * j]);
+            bias[i + j] = canon::float_of(two.word[2 * j + 1]);
+          }
+        }
+      } else {
+        const auto* own_pairs = reinterpret_cast<const Quad*>(pairs + g * scale_bytes(false)) +
+                                row_chunk(lane) * (lane_pairs / 4);
+        UNROLL for (int i = 0; i < lane_pairs; i += 4) {
+          const Quad four = own_pairs[i / 4];
+          UNROLL for (int j = 0; j < 4; ++j) {
+            scale[i + j] = low_bf16(four.word[j]);
+            bias[i + j] = high_bf16(four.word[j]);
+          }
         }
       }
       UNROLL for (int n = 0; n < tiles; ++n) {
-        TileB high[group_steps], low[group_steps];
-        load_inputs(columns, n, index, high, low);
-        ColumnScale of[tile_sums];
-        load_scales(columns, n, index, groups, of);
-        UNROLL for (int t = 0; t < strip_tiles; ++t) {
-          TileSums h = no_sums(), l = no_sums();
-          UNROLL for (int s = 0; s < group_steps; ++s) {
-            const int step = g * group_steps + s;
-            const TileA codes_of_step = tile_a(own[step / 2][t].step(step % 2));
-            multiply<false>(h, codes_of_step, high[s]);
-            multiply<false>(l, codes_of_step, low[s]);
-          }
-          UNROLL for (int i = 0; i < tile_sums; ++i) {
-            const int row = t * lane_tile_rows + sum_row_index(i);
-            const float d = static_cast<float>(h.sum[i] * 256 + l.sum[i]) * of[i].multiplier;
-            float& seg = sum[t][n][i];
-            seg = canon::fma(scale[row], d, seg);
-            seg = canon::fma(bias[row], of[i].sum, seg);
+        float multiplier[tile_sums], block_sum[tile_sums];
+        UNROLL for (int i = 0; i < tile_sums; ++i) {
+          multiplier[i] = inputs.multiplier_of(n, i, index);
+          block_sum[i] = inputs.sum_of(n, i, index);
+        }
+        if constexpr (scarce_registers && tiles > 1) {
+          UNROLL for (int q = 0; q < unit / 64; ++q) {
+            UNROLL for (int t = 0; t < strip_tiles; ++t) {
+              UNROLL for (int i = 0; i < bits; ++i) recompute(own[q][t].word[i]);
+            }
           }
         }
-      }
-    }
-  }
-
- private:
-  static DEVICE_METHOD void load_inputs(const Columns& columns, int n, int index, TileB* high, TileB* low) {
-    const LinearArgs& a = columns.a;
-    const int column = n * tile_columns + b_column(lane_index());
-    UNROLL for (int s = 0; s < group_steps; ++s) {
-      if (column < columns.count) {
-        const int64_t from = columns.input(column) * a.in.length + index * group + s * step_inputs;
-        high[s] = tile_b_plain(a.in.high + from, lane_index());
-        low[s] = tile_b_plain(a.in.low + from, lane_index());
-      } else {
-        high[s] = TileB{};
-        low[s] = TileB{};
-      }
-    }
-  }
-  static DEVICE_METHOD void load_scales(const Columns& columns, int n, int index, int groups,
-                                        ColumnScale* of) {
-    const LinearArgs& a = columns.a;
-    UNROLL for (int i = 0; i < tile_sums; ++i) {
-      const int column = n * tile_columns + sum_column(lane_index(), i);
-      of[i] = {0.0f, 0.0f};
-      if (column < columns.count) {
-        const int64_t from = columns.input(column) * groups + index;
-        of[i] = {a.in.multiplier[from], a.in.sum[from]};
+        // Tiles of the strip at once, or one after the other where registers are scarce.
+        constexpr bool in_turn = tiles_in_turn || (group == 128 && sizeof(TileA) > sizeof(Quad));
+        constexpr int at_once = in_turn ? 1 : strip_tiles;
+        UNROLL for (int tile = 0; tile < strip_tiles; tile += at_once) {
+          TileSums h[at_once], l[at_once];
+          UNROLL for (int t = 0; t < at_once; ++t) h[t] = l[t] = no_sums();
+          TileB high[2], low[2];
+          UNROLL for (int s = 0; s < group_steps; ++s) {
+            const int step = g * group_steps + s, k = index * group + s * step_inputs;
+            keep_order();
+            if constexpr (group == 32) {
+              high[s % 2] = tile_b_plain(inputs.high_bytes(n, k), lane);
+              low[s % 2] = tile_b_plain(inputs.low_bytes(n, k), lane);
+            } else if (s % 2 == 0) {
+              tile_b_two(inputs.high_bytes(n, k), lane, high);
+              tile_b_two(inputs.low_bytes(n, k), lane, low);
+            }
+            UNROLL for (int t = 0; t < at_once; ++t) {
+              const TileA codes_of_step = tile_a(own[step / 2][tile + t].step(step % 2));
+              multiply<false>(h[t], codes_of_step, high[s % 2]);
+              multiply<false>(l[t], codes_of_step, low[s % 2]);
+            }
+          }
+          UNROLL for (int t = 0; t < at_once; ++t) {
+            UNROLL for (int i = 0; i < tile_sums; ++i) {
+              const int row = (tile + t) * lane_tile_rows + sum_row_index(i);
+              const float d = static_cast<float>(h[t].sum[i] * 256 + l[t].sum[i]) * multiplier[i];
+              float& seg = sum[tile + t][n][i];
+              seg = canon::fma(scale[row], d, seg);
+              seg = canon::fma(bias[row], block_sum[i], seg);
+            }
+          }
+        }
       }
     }
   }
 };
 
-// Grid: x strips of all parts, y row blocks, or rows when each has its expert. Shared:
-// [halves][segment_warps][columns][sums_pitch] floats.
+// One segment of a strip, as it comes in pieces; f(piece's first unit of the segment, its bytes).
+template <int group, class Weights, class F>
+DEVICE_FUNCTION void each_piece(const Weights& weights, int turn, int units_left, F f) {
+  constexpr int pieces = segment_inputs / piece_inputs, units = piece_inputs / inputs_of_unit(group);
+  UNROLL for (int piece = 0; piece < pieces; ++piece) {
+    if (piece * units >= units_left) break;
+    f(piece * units, weights.wait(turn * pieces + piece));
+    weights.done(turn * pieces + piece);
+  }
+}
+
+// Adds a segment to sums that are cleared.
+template <int bits, int group, int tiles, class Weights>
+DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Columns<group, tiles>& columns,
+                                 const Weights& weights, const PackedWeights& w, int turn, int segment) {
+  constexpr int units = piece_inputs / inputs_of_unit(group), unit_inputs_here = inputs_of_unit(group);
+  const int bytes = unit_bytes(bits, group, w.wide), first = segment * segment_inputs;
+  if constexpr (whole_columns && tiles <= 2) {
+    if (w.inputs % segment_inputs == 0) {
+      const WholeColumns<group, tiles> whole(columns.at(segment));
+      each_piece<group>(weights, turn, segment_inputs, [&](int unit, const uint8_t* codes) {
+        UNROLL for (int u = 0; u < units; ++u) {
+          sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
+        }
+      });
+      return;
+    }
+  }
+  const Columns<group, tiles> here = columns.at(segment);
+  const int units_left = (w.inputs - first + unit_inputs_here - 1) / unit_inputs_here;
+  each_piece<group>(weights, turn, units_left, [&](int unit, const uint8_t* codes) {
+    NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
+      sums.add(here, codes + u * bytes, w.wide, unit + u, (w.inputs - first) / group);
+    }
+  });
+}
+
+template <int bits, int group>
+using WeightStream = Stream<stream_slots, piece_bytes(bits, group), segment_inputs / piece_inputs>;
+
+// Grid: x strips of all parts, y row blocks, or rows when each has its expert. Block: LinearArgs::warps
+// warps, of a pair twice as many. Shared: a Stream for each warp, then sums
+// [halves][warps][columns][sums_pitch].
 template <int bits, int group, int most_columns, bool pair>
 DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   constexpr int tiles = most_columns / tile_columns > 1 ? most_columns / tile_columns : 1;
   constexpr int columns_held = tiles * tile_columns, halves = pair ? 2 : 1;
-  constexpr int threads = halves * segment_warps * warp_lanes;
-  constexpr int per_thread = strip_outputs * columns_held / threads;
-  constexpr int units_of_segment = segment_inputs / inputs_of_unit(group);
+  constexpr int per_thread = strip_outputs * columns_held / (halves * fewest_warps * warp_lanes);
+  using Weights = WeightStream<bits, group>;
   let_next_start();
-  wait_for_inputs();
+  if (a.expert) wait_for_inputs();
   int p = 0;
   while (p + 1 < a.parts && block_x() >= a.part[p + 1].first_strip) ++p;
   const LinearPart& part = a.part[p];
   const PackedWeights& w = part.weights;
-  const int strip = block_x() - part.first_strip, half = warp_index() / segment_warps;
-  const Columns columns = {a, a.expert ? block_y() : block_y() * columns_held,
-                           a.expert ? 1 : a.rows - block_y() * columns_held};
+  const int strip = block_x() - part.first_strip, half = warp_index() / a.warps, own = warp_index() % a.warps;
+  const int threads = halves * a.warps * warp_lanes, lane = lane_index();
   const int expert = a.expert ? a.expert[block_y()] : 0;
   const uint8_t* data = w.data + static_cast<uint64_t>(expert) * w.expert_bytes +
                         static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
-  const int bytes = unit_bytes(bits, group, w.wide);
-  const int units = (w.inputs + inputs_of_unit(group) - 1) / inputs_of_unit(group);
+  const int piece = piece_inputs / inputs_of_unit(group) * unit_bytes(bits, group, w.wide);
+  const int segment_bytes = segment_inputs / piece_inputs * piece;
+  const Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data + own * segment_bytes,
+                        data + w.strip_bytes, static_cast<int64_t>(a.warps) * segment_bytes, piece);
+  if (!a.expert) wait_for_inputs();  // weights are nobody's output
+  const int first_row = a.expert ? block_y() : block_y() * columns_held;
+  const int rows = a.expert ? 1 : a.rows - first_row;
+  const Columns<group, tiles> columns(a, first_row, rows);
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
-  auto* shared = reinterpret_cast<float*>(shared_memory());
+  auto* shared = reinterpret_cast<float*>(shared_memory() +
+                                          (streams_in_shared ? halves * a.warps * Weights::shared_bytes : 0));
   float y[halves][per_thread];
-  for (int first = 0; first < segments; first += segment_warps) {
-    const int segment = first + warp_index() % segment_warps, lane = lane_index();
-    if (segment < segments) {
+  NO_UNROLL for (int turn = 0; turn * a.warps < segments; ++turn) {
+    const int first = turn * a.warps;
+    if (first + own < segments) {
       StripSums<bits, group, tiles> sums;
       sums.clear();
-      NO_UNROLL for (int u = segment * units_of_segment; u < units && u < (segment + 1) * units_of_segment;
-                     ++u) {
-        sums.add(columns, data + static_cast<int64_t>(u) * bytes, w.wide, u);
-      }
-      UNROLL for (int t = 0; t < strip_tiles; ++t) {
-        UNROLL for (int n = 0; n < tiles; ++n) {
-          UNROLL for (int i = 0; i < tile_sums; ++i) {
-            const int column = n * tile_columns + sum_column(lane, i);
-            shared[(warp_index() * columns_held + column) * sums_pitch + t * tile_rows + sum_row(lane, i)] =
-                sums.sum[t][n][i];
-          }
-        }
-      }
+      add_segment(sums, columns, weights, w, turn, first + own);
+      sums.each(lane, [&](int column, int row, float v) {
+        shared[(warp_index() * columns_held + column) * sums_pitch + row] = v;
+      });
     }
     block_barrier();
+    const int end = segments - first < a.warps ? segments - first : a.warps;
     UNROLL for (int i = 0; i < per_thread; ++i) {
       const int place = thread_index() + i * threads;
+      if (place >= strip_outputs * columns_held) break;
       const float* from = shared + (place / strip_outputs) * sums_pitch + place % strip_outputs;
       UNROLL for (int h = 0; h < halves; ++h) {
-        UNROLL for (int s = 0; s < segment_warps; ++s) {
-          if (first + s >= segments) break;
-          const float v = from[(h * segment_warps + s) * columns_held * sums_pitch];
+        for (int s = 0; s < end; ++s) {
+          const float v = from[(h * a.warps + s) * columns_held * sums_pitch];
           y[h][i] = first + s == 0 ? v : y[h][i] + v;
         }
       }
@@ -179,10 +302,10 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   UNROLL for (int i = 0; i < per_thread; ++i) {
     const int place = thread_index() + i * threads, column = place / strip_outputs;
     const int output = strip * strip_outputs + place % strip_outputs;
-    if (column >= columns.count || output >= w.outputs) continue;
+    if (column >= columns_held || column >= rows || output >= w.outputs) continue;
     float v = y[0][i];
     if constexpr (pair) v = canon::silu(v) * y[halves - 1][i];
-    part.y[static_cast<int64_t>(columns.first + column) * part.stride + output] = v;
+    part.y[static_cast<int64_t>(first_row + column) * part.stride + output] = v;
   }
 }
 

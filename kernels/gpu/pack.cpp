@@ -9,7 +9,7 @@ namespace lockstep::kernels::gpu {
 
 namespace {
 
-constexpr size_t piece_bytes = size_t{32} << 20;  // fits the scratch with its scales and biases
+constexpr size_t upload_bytes = size_t{32} << 20;  // fits the scratch with its scales and biases
 
 size_t row_bytes(const MatrixSource& s) {
   return static_cast<size_t>(s.inputs) * static_cast<size_t>(s.bits) / 8;
@@ -57,10 +57,10 @@ void GpuDevice::fill(GpuMatrix& matrix, const MatrixSource& s, int half) {
   const size_t codes = row_bytes(s), scales = row_scale_bytes(s);
   const size_t expert_rows = static_cast<size_t>(s.outputs);
   const int rows_at_once = static_cast<int>(std::clamp<size_t>(
-      piece_bytes / codes / strip_outputs * strip_outputs, strip_outputs, expert_rows + strip_outputs));
+      upload_bytes / codes / strip_outputs * strip_outputs, strip_outputs, expert_rows + strip_outputs));
   const int experts_at_once =
       rows_at_once < s.outputs ? 1
-                               : static_cast<int>(std::max<size_t>(1, piece_bytes / (codes * expert_rows)));
+                               : static_cast<int>(std::max<size_t>(1, upload_bytes / (codes * expert_rows)));
   auto* stage = static_cast<uint8_t*>(scratch_);
   for (int expert = 0; expert < s.experts; expert += experts_at_once) {
     const int experts = std::min(experts_at_once, s.experts - expert);
@@ -103,6 +103,7 @@ std::unique_ptr<Matrix> GpuDevice::pack(const MatrixSource& source) {
   check_source(source);
   auto matrix = make_matrix(source, false);
   fill(*matrix, source, 0);
+  wait();  // layers read their weights before what runs before them has ended
   return matrix;
 }
 
@@ -114,6 +115,7 @@ std::unique_ptr<Matrix> GpuDevice::pack_pair(const MatrixSource& gate, const Mat
   }
   fill(*matrix, gate, 0);
   fill(*matrix, up, 1);
+  wait();
   return matrix;
 }
 

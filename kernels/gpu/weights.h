@@ -5,7 +5,7 @@
 //
 // Codes of a unit: for each 64 inputs, for each of two tiles of 16 outputs, planes of 4, 2 and 1 bits as the
 // width needs them (8 bits: one plane of whole bytes), low bits first. A tile is two steps of 32 inputs; of a
-// step each lane holds 16 codes, those that tiles.h says (a_row, a_k), byte b in word b/4:
+// step each lane holds 16 codes, those that tiles.h says (a_row, a_k, input_of_step), byte b in word b/4:
 //   8 bits  [step][lane] 16 bytes
 //   4 bits  [lane] 16 bytes: of each step two words, the first with words 0 and 1 in its low and high nibbles
 //   2 bits  [lane] 8 bytes: of each step a word, word i in bits 2i

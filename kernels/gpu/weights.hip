@@ -45,7 +45,7 @@ KERNEL(pack_codes, PackArgs, 64) {
     Quad whole = {};
     for (int byte = 0; byte < 16; ++byte) {
       const int output = strip * strip_outputs + tile * tile_rows + a_row(lane, byte);
-      const int input = block_x() * 64 + step * step_inputs + a_k(lane, byte);
+      const int input = block_x() * 64 + input_of_step(w.group, step, a_k(lane, byte));
       uint32_t code = 0;
       if (output < w.outputs && input < w.inputs) {
         code = stream_code(a.weights + (static_cast<uint64_t>(expert) * w.outputs + output) * row_bytes, bits,
@@ -129,8 +129,9 @@ KERNEL(pack_dense, PackArgs, 256) {
 }
 
 // The code of one output and input.
-DEVICE_FUNCTION uint32_t stored_code(const uint8_t* tile, int bits, int row, int k) {
-  const int step = k / step_inputs, lane = a_lane(row, k % step_inputs), byte = a_byte(row, k % step_inputs);
+DEVICE_FUNCTION uint32_t stored_code(const uint8_t* tile, int bits, int group, int row, int input) {
+  const int step = step_of_input(group, input), k = number_of_input(group, input);
+  const int lane = a_lane(row, k), byte = a_byte(row, k);
   const int i = byte / 4, in_word = byte % 4;
   if (bits == 8) return tile[(step * 32 + lane) * 16 + byte];
   uint32_t code = 0;
@@ -168,7 +169,7 @@ KERNEL(embed, EmbedArgs, 256) {
   const uint8_t* unit =
       strip + static_cast<int64_t>(input / unit_length) * unit_bytes(w.bits, w.group, w.wide);
   const uint8_t* tile = unit + (in_unit / 64 * strip_tiles + output / tile_rows) * tile_code_bytes(w.bits);
-  const uint32_t code = stored_code(tile, w.bits, output % tile_rows, in_unit % 64);
+  const uint32_t code = stored_code(tile, w.bits, w.group, output % tile_rows, in_unit % 64);
   const uint8_t* pairs = unit + unit_code_bytes(w.bits, w.group) + in_unit / w.group * scale_bytes(w.wide);
   float scale, bias;
   if (w.wide) {

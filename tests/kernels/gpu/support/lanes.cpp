@@ -80,6 +80,7 @@ struct Machine {
   int current = 0;
   void* scheduler = nullptr;
   const Kernel* kernel = nullptr;
+  int threads = 0;
   const void* args = nullptr;
   alignas(64) uint8_t shared[most_shared + shared_guard];
 };
@@ -127,7 +128,7 @@ void start(Fiber& fiber) {
 
 void run_block(const std::string& name, size_t shared_bytes) {
   Machine& m = machine();
-  const auto threads = static_cast<size_t>(m.kernel->threads);
+  const auto threads = static_cast<size_t>(m.threads);
   std::memset(m.shared, 0xff, shared_bytes + shared_guard);
   if (m.fibers.size() < threads) m.fibers.resize(threads);
   m.warps.assign(threads / warp, {});
@@ -158,6 +159,7 @@ class Lanes final : public Runtime {
   std::string_view name() const override { return "lanes"; }
   std::string_view description() const override { return "GPU kernels on the host"; }
   int tile_columns() const override { return 8; }
+  int multiprocessors() const override { return 2; }
 
   void* allocate(size_t bytes) override {
     if (bytes > size_t{1} << 40) throw OutOfMemory("no memory of " + std::to_string(bytes) + " bytes");
@@ -165,6 +167,7 @@ class Lanes final : public Runtime {
     return std::memset(memory, 0, bytes / 64 * 64 + 64);
   }
   void release(void* memory) noexcept override { std::free(memory); }
+  uint64_t free_memory() override { return 0; }
   void upload(void* to, const void* host, size_t bytes) override {
     if (bytes) std::memcpy(to, host, bytes);
   }
@@ -180,12 +183,12 @@ class Lanes final : public Runtime {
               const void* args) override {
     const auto found = kernels().find(kernel);
     if (found == kernels().end()) throw DeviceError("there is no kernel " + kernel);
-    if (found->second.threads != static_cast<int>(threads))
-      throw DeviceError(kernel + ": wrong number of threads");
+    if (found->second.threads < static_cast<int>(threads)) throw DeviceError(kernel + ": too many threads");
     if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) throw DeviceError(kernel + ": an empty grid");
     if (shared_bytes > most_shared) throw DeviceError(kernel + ": too much shared memory");
     Machine& m = machine();
     m.kernel = &found->second;
+    m.threads = static_cast<int>(threads);
     m.args = args;
     for (unsigned z = 0; z < blocks.z; ++z) {
       for (unsigned y = 0; y < blocks.y; ++y) {
@@ -205,7 +208,7 @@ class Lanes final : public Runtime {
 int thread_index() { return machine().current; }
 int block(int axis) { return machine().index[axis]; }
 uint8_t* shared_memory() { return machine().shared; }
-void block_barrier() { meet(machine().block, machine().kernel->threads); }
+void block_barrier() { meet(machine().block, machine().threads); }
 void warp_barrier() { meet(machine().warps[static_cast<size_t>(machine().current / warp)], warp); }
 
 const Posted* post(const uint32_t* words, int n) {

@@ -1,0 +1,131 @@
+// Linear layers of codes for many rows: each warp has a strip of its own, all of a block the same input rows,
+// a segment at a time in shared memory.
+#pragma once
+
+#include "kernels/gpu/linear_codes.h"
+
+namespace lockstep::kernels::gpu {
+
+constexpr int many_threads = many_warps * warp_lanes;
+
+// One segment of the block's input rows.
+template <int group>
+struct ManyInputs {
+  static constexpr int groups = segment_inputs / group;
+  static constexpr int pitch = many_pitch;  // no bank conflicts among the columns of a tile
+  int8_t high[many_columns][pitch], low[many_columns][pitch];
+  float multiplier[groups][many_columns], sum[groups][many_columns];
+};
+static_assert(sizeof(ManyInputs<32>) == many_inputs_bytes(32) &&
+              sizeof(ManyInputs<128>) == many_inputs_bytes(128));
+
+// How a warp reads them.
+template <int group>
+struct ManyColumns {
+  const ManyInputs<group>& in;
+
+  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const {
+    return in.high[n * tile_columns + b_column(lane_index())] + k;
+  }
+  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const {
+    return in.low[n * tile_columns + b_column(lane_index())] + k;
+  }
+  DEVICE_METHOD float multiplier_of(int n, int i, int g) const {
+    return in.multiplier[g][n * tile_columns + sum_column(lane_index(), i)];
+  }
+  DEVICE_METHOD float sum_of(int n, int i, int g) const {
+    return in.sum[g][n * tile_columns + sum_column(lane_index(), i)];
+  }
+};
+
+// Brings a segment, by all threads of the block.
+template <int group>
+DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int segment,
+                                 ManyInputs<group>& to) {
+  constexpr int quads = many_columns * (segment_inputs / 16) / many_threads;
+  UNROLL for (int i = 0; i < quads; ++i) {
+    const int place = thread_index() + i * many_threads, column = place / 16, k = place % 16 * 16;
+    if (segment * segment_inputs + k >= a.in.length) continue;
+    const uint32_t at = input_row(a, first, count, column) * static_cast<uint32_t>(a.in.length) +
+                        static_cast<uint32_t>(segment * segment_inputs + k);
+    *reinterpret_cast<Quad*>(to.high[column] + k) = *reinterpret_cast<const Quad*>(a.in.high + at);
+    *reinterpret_cast<Quad*>(to.low[column] + k) = *reinterpret_cast<const Quad*>(a.in.low + at);
+  }
+  const int column = thread_index() % many_columns, g = thread_index() / many_columns;
+  const int groups = a.in.length / group, index = segment * ManyInputs<group>::groups + g;
+  if (g < ManyInputs<group>::groups && index < groups) {
+    const uint32_t at =
+        input_row(a, first, count, column) * static_cast<uint32_t>(groups) + static_cast<uint32_t>(index);
+    to.multiplier[g][column] = a.in.multiplier[at];
+    to.sum[g][column] = a.in.sum[at];
+  }
+}
+
+// Grid: x blocks of rows, y blocks of strips of all parts. Shared: a Stream for each warp, then two
+// ManyInputs; of a pair the upper warps have the strips of up, and leave their sums there at the end.
+template <int bits, int group, bool pair>
+DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
+  constexpr int tiles = many_columns / tile_columns, halves = pair ? 2 : 1;
+  constexpr int block_strips = many_warps / halves;
+  constexpr int units = piece_inputs / inputs_of_unit(group);
+  using Weights = WeightStream<bits, group>;
+  let_next_start();
+  wait_for_inputs();
+  const int lane = lane_index(), half = warp_index() / block_strips;
+  int strip = block_y() * block_strips + warp_index() % block_strips;
+  const bool real = strip < a.strips;
+  if (!real) strip = a.strips - 1;
+  int p = 0;
+  while (p + 1 < a.parts && strip >= a.part[p + 1].first_strip) ++p;
+  const LinearPart& part = a.part[p];
+  const PackedWeights& w = part.weights;
+  strip -= part.first_strip;
+  const uint8_t* data = w.data + static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
+  const int bytes = unit_bytes(bits, group, w.wide);
+  const Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data, data + w.strip_bytes,
+                        static_cast<int64_t>(segment_inputs / piece_inputs) * units * bytes, units * bytes);
+  auto* inputs = reinterpret_cast<ManyInputs<group>*>(
+      shared_memory() + (streams_in_shared ? many_warps * Weights::shared_bytes : 0));
+  const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
+  const int first_row = block_x() * many_columns, rows = a.rows - first_row;
+  StripSums<bits, group, tiles> y;
+  load_inputs(a, first_row, rows, 0, inputs[0]);
+  block_barrier();
+  NO_UNROLL for (int segment = 0; segment < segments; ++segment) {
+    if (segment + 1 < segments) load_inputs(a, first_row, rows, segment + 1, inputs[(segment + 1) % 2]);
+    StripSums<bits, group, tiles> sums;
+    sums.clear();
+    const ManyColumns<group> columns = {inputs[segment % 2]};
+    const int inputs_left = w.inputs - segment * segment_inputs;
+    const int units_left = (inputs_left + inputs_of_unit(group) - 1) / inputs_of_unit(group);
+    each_piece<group>(weights, segment, units_left, [&](int unit, const uint8_t* codes) {
+      NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
+        sums.add(columns, codes + u * bytes, w.wide, unit + u, inputs_left / group);
+      }
+    });
+    UNROLL for (int t = 0; t < strip_tiles; ++t) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int i = 0; i < tile_sums; ++i) {
+          y.sum[t][n][i] = segment == 0 ? sums.sum[t][n][i] : y.sum[t][n][i] + sums.sum[t][n][i];
+        }
+      }
+    }
+    block_barrier();
+  }
+  auto* up = reinterpret_cast<float*>(inputs) + warp_index() % block_strips * many_columns * sums_pitch;
+  if constexpr (pair) {
+    if (half == 1) {
+      y.each(lane, [&](int column, int row, float v) { up[column * sums_pitch + row] = v; });
+    }
+    block_barrier();
+  }
+  if (half != 0 || !real) return;
+  y.each(lane, [&](int column, int row, float v) {
+    const int output = strip * strip_outputs + row;
+    if (column >= rows || output >= w.outputs) return;
+    if constexpr (pair) v = canon::silu(v) * up[column * sums_pitch + row];
+    part.y[static_cast<int64_t>(first_row + column) * part.stride + output] = v;
+  });
+}
+
+}  // namespace lockstep::kernels::gpu
