@@ -64,6 +64,8 @@ struct alignas(8) Duo {
 #if defined(LOCKSTEP_AMD)
 
 DEVICE_FUNCTION int thread_index() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+// A value that all lanes of a warp share: it then takes a scalar register.
+DEVICE_FUNCTION int same_in_warp(int v) { return __builtin_amdgcn_readfirstlane(v); }
 DEVICE_FUNCTION int block_x() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE_FUNCTION int block_y() { return static_cast<int>(__builtin_amdgcn_workgroup_id_y()); }
 DEVICE_FUNCTION int block_z() { return static_cast<int>(__builtin_amdgcn_workgroup_id_z()); }
@@ -116,6 +118,7 @@ DEVICE_FUNCTION void let_next_start() {}
 #elif defined(LOCKSTEP_NVIDIA)
 
 DEVICE_FUNCTION int thread_index() { return static_cast<int>(threadIdx.x); }
+DEVICE_FUNCTION int same_in_warp(int v) { return v; }
 DEVICE_FUNCTION int block_x() { return static_cast<int>(blockIdx.x); }
 DEVICE_FUNCTION int block_y() { return static_cast<int>(blockIdx.y); }
 DEVICE_FUNCTION int block_z() { return static_cast<int>(blockIdx.z); }
@@ -141,6 +144,7 @@ DEVICE_FUNCTION void let_next_start() { asm volatile("griddepcontrol.launch_depe
 #else
 
 DEVICE_FUNCTION int thread_index() { return lanes::thread_index(); }
+DEVICE_FUNCTION int same_in_warp(int v) { return v; }
 DEVICE_FUNCTION int block_x() { return lanes::block(0); }
 DEVICE_FUNCTION int block_y() { return lanes::block(1); }
 DEVICE_FUNCTION int block_z() { return lanes::block(2); }
@@ -169,7 +173,7 @@ DEVICE_FUNCTION void let_next_start() {}
 #endif
 
 DEVICE_FUNCTION int lane_index() { return thread_index() % warp_lanes; }
-DEVICE_FUNCTION int warp_index() { return thread_index() / warp_lanes; }
+DEVICE_FUNCTION int warp_index() { return same_in_warp(thread_index() / warp_lanes); }
 
 template <int mask>
 DEVICE_FUNCTION float exchange(float v) {
