@@ -132,6 +132,9 @@ void App::loaded(std::unique_ptr<engine::Engine> opened) {
   engine.on_beat([this, &engine] {
     asio::post(io_, [this, text = engine.status().fault] { text.empty() ? notify_alive() : fault(text); });
   });
+  engine.on_notice([](const engine::Notice& notice) {
+    log(notice.detail ? LogLevel::debug : LogLevel::warning, notice.text);
+  });
   const engine::ModelInfo& model = engine.model();
   const std::string text = model.name + " on " + model.device + " (" + model.device_description + ")";
   log_info("ready: " + text + ", fingerprint " + model.fingerprint.substr(0, 12));

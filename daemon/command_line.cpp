@@ -73,6 +73,15 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   std::string inspected;
   inspect->add_option("DIR", inspected, "directory of the checkpoint")->required();
   inspect->add_flag("--json", command.json, "as one line of JSON");
+  std::string place;
+  CLI::App* snapshots = app.add_subcommand("snapshots", "look into the directory of snapshots");
+  snapshots->require_subcommand(1);
+  std::array<CLI::App*, 3> of_snapshots = {
+      snapshots->add_subcommand("list", "what is kept, the last used first"),
+      snapshots->add_subcommand("verify", "read every file and compare its checksums"),
+      snapshots->add_subcommand("remove", "remove all; no daemon may be using them")};
+  for (CLI::App* one : of_snapshots)
+    one->add_option("directory", place, "default: the configured one")->type_name("DIR");
 
   try {
     app.parse(argc, argv);
@@ -89,14 +98,21 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   if (inspect->parsed())
     set_key(command.configuration, "model", std::filesystem::absolute(inspected).string());
   using Action = CommandLine::Action;
-  command.action = self_test->parsed()    ? Action::self_test
-                   : kernels->parsed()    ? Action::bench_kernels
-                   : model->parsed()      ? Action::bench_model
-                   : concurrent->parsed() ? Action::bench_concurrent
-                   : laws->parsed()       ? Action::check
-                   : inspect->parsed()    ? Action::inspect
-                   : check                ? Action::check_config
-                                          : Action::serve;
+  command.action = self_test->parsed()         ? Action::self_test
+                   : kernels->parsed()         ? Action::bench_kernels
+                   : model->parsed()           ? Action::bench_model
+                   : concurrent->parsed()      ? Action::bench_concurrent
+                   : laws->parsed()            ? Action::check
+                   : of_snapshots[0]->parsed() ? Action::list_snapshots
+                   : of_snapshots[1]->parsed() ? Action::verify_snapshots
+                   : of_snapshots[2]->parsed() ? Action::remove_snapshots
+                   : inspect->parsed()         ? Action::inspect
+                   : check                     ? Action::check_config
+                                               : Action::serve;
+  if (!place.empty()) command.configuration.engine.snapshots = std::filesystem::absolute(place);
+  if (snapshots->parsed() && command.configuration.engine.snapshots.empty())
+    throw StartFailure(ExitStatus::usage,
+                       "no directory of snapshots is configured; name it after the command");
   return command;
 }
 

@@ -19,7 +19,10 @@ struct CommandLine {
     bench_kernels,
     bench_model,
     bench_concurrent,
-    check
+    check,
+    list_snapshots,
+    verify_snapshots,
+    remove_snapshots
   } action = Action::none;
   ExitStatus status = ExitStatus::success;
   bool json = false;                        // of inspect

@@ -109,15 +109,18 @@ const char* environment(const char* name) {
 }  // namespace
 
 Places default_places() {
+  fs::path snapshots;
+  if (const char* cache = environment("CACHE_DIRECTORY"))
+    snapshots = std::string_view(cache).substr(0, std::string_view(cache).find(':'));
   const char* runtime = environment("XDG_RUNTIME_DIR");
-  if (geteuid() == 0 || !runtime) return {"/etc/lockstep/lockstepd.toml", "/run/lockstep"};
+  if (geteuid() == 0 || !runtime) return {"/etc/lockstep/lockstepd.toml", "/run/lockstep", snapshots};
   fs::path home;
   if (const char* given = environment("XDG_CONFIG_HOME")) {
     home = given;
   } else if (const char* user = environment("HOME")) {
     home = fs::path(user) / ".config";
   }
-  return {home / "lockstep/lockstepd.toml", fs::path(runtime) / "lockstep"};
+  return {home / "lockstep/lockstepd.toml", fs::path(runtime) / "lockstep", snapshots};
 }
 
 Configuration read_configuration(const fs::path& file, bool required, const Places& places) {
@@ -127,6 +130,7 @@ Configuration read_configuration(const fs::path& file, bool required, const Plac
     key->set(configuration, std::string(key->standard));
   }
   configuration.socket_dir = places.sockets;
+  configuration.engine.snapshots = places.snapshots;
   std::error_code ec;
   if (required || fs::exists(file, ec)) apply_file(file, configuration);
   for (const fs::path& drop_in : drop_ins(file)) apply_file(drop_in, configuration);

@@ -36,10 +36,12 @@ struct Configuration {
 };
 
 // Where things are when nothing says otherwise: the system's places for root and for services, the XDG
-// directories for anybody else (who has an XDG_RUNTIME_DIR).
+// directories for anybody else (who has an XDG_RUNTIME_DIR). Snapshots are kept where a service manager gives
+// a CACHE_DIRECTORY for them.
 struct Places {
   std::filesystem::path configuration;  // lockstepd.toml
   std::filesystem::path sockets;
+  std::filesystem::path snapshots;  // empty: none
 };
 Places default_places();
 

@@ -89,15 +89,16 @@ bool is_origin(const std::string& text) {
          text.find_first_of("/ *", scheme + 3) == std::string::npos;
 }
 
-// "12 GiB", "900MiB", a number of bytes, or "auto" (0).
-uint64_t size(const Given& given) {
-  static constexpr const char* wanted = "\"auto\", a number of bytes, or a size such as \"12 GiB\"";
+// "12 GiB", "900MiB", a number of bytes, or "auto" (0) where there is such a thing.
+uint64_t size(const Given& given, bool automatic = true) {
+  const char* wanted = automatic ? "\"auto\", a number of bytes, or a size such as \"12 GiB\""
+                                 : "a number of bytes, or a size such as \"12 GiB\"";
   if (const int64_t* bytes = std::get_if<int64_t>(&given)) {
     if (*bytes < 1) refuse(wanted, given);
     return static_cast<uint64_t>(*bytes);
   }
   const std::string& value = text(given, wanted);
-  if (value == "auto") return 0;
+  if (automatic && value == "auto") return 0;
   uint64_t count = 0;
   const char* last = value.data() + value.size();
   auto [unit, error] = std::from_chars(value.data(), last, count);
@@ -149,6 +150,17 @@ constexpr ConfigurationKey keys[] = {
      "memory for the prompt cache, part of memory; auto: half of what is left, at most 1 GiB",
      [](Configuration& c, const Given& v) { c.engine.cache = size(v); },
      [](const Configuration& c) { return show_size(c.engine.cache); }},
+    {"snapshots", "absolute path, or none", "the service's CACHE_DIRECTORY, else none",
+     "directory that keeps conversations for the next start; one daemon's own",
+     [](Configuration& c, const Given& v) {
+       c.engine.snapshots = v == Given("none") ? std::filesystem::path() : path(v);
+     },
+     [](const Configuration& c) {
+       return quoted(c.engine.snapshots.empty() ? "none" : c.engine.snapshots.string());
+     }},
+    {"snapshot_budget", "size", "4 GiB", "most bytes in that directory",
+     [](Configuration& c, const Given& v) { c.engine.snapshot_budget = size(v, false); },
+     [](const Configuration& c) { return show_size(c.engine.snapshot_budget); }},
     {"context", "integer from 0 to 16777216", "0",
      "tokens of prompt and reply that a request may use; 0: the model's own limit",
      [](Configuration& c, const Given& v) { c.engine.context = integer(v, 0, 1 << 24); },

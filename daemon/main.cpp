@@ -1,6 +1,7 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <utility>
 
 #include "daemon/app.h"
 #include "daemon/command_line.h"
@@ -15,7 +16,8 @@ int main(int argc, char** argv) {
   try {
     const CommandLine command = read_command_line(argc, argv);
     set_log_level(command.configuration.log_level);
-    const engine::Options& options = command.configuration.engine;
+    engine::Options options = command.configuration.engine;
+    const std::filesystem::path snapshots = std::exchange(options.snapshots, {});  // the served engine's only
     switch (command.action) {
       case CommandLine::Action::none: break;
       case CommandLine::Action::serve: {
@@ -45,6 +47,11 @@ int main(int argc, char** argv) {
         if (!engine::check_laws(std::cout, options, command.trials, command.seed))
           return static_cast<int>(ExitStatus::failure);
         break;
+      case CommandLine::Action::list_snapshots: engine::list_snapshots(std::cout, snapshots); break;
+      case CommandLine::Action::verify_snapshots:
+        if (!engine::verify_snapshots(std::cout, snapshots)) return static_cast<int>(ExitStatus::failure);
+        break;
+      case CommandLine::Action::remove_snapshots: engine::remove_snapshots(std::cout, snapshots); break;
     }
     return static_cast<int>(command.status);
   } catch (const StartFailure& failure) {
@@ -53,6 +60,9 @@ int main(int argc, char** argv) {
   } catch (const engine::StartError& error) {
     log_error(error.what());
     return static_cast<int>(status_of(error.kind));
+  } catch (const engine::SnapshotError& error) {
+    log_error(error.what());
+    return static_cast<int>(ExitStatus::failure);
   } catch (const std::exception& error) {
     log_error(std::string("unexpected: ") + error.what());
     return static_cast<int>(ExitStatus::failure);

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <system_error>
 #include <thread>
 
 #include "engine/chat/chat_format.h"
@@ -14,6 +16,7 @@
 #include "engine/memory/budget.h"
 #include "engine/models/forward.h"
 #include "engine/sampling/form/form.h"
+#include "engine/snapshots/store.h"
 #include "engine/tokenizer/tokenizer.h"
 
 namespace lockstep::engine {
@@ -191,8 +194,27 @@ class RealEngine final : public Engine {
     const std::lock_guard lock(status_mutex_);
     beat_ = std::move(beat);
   }
+  void on_notice(std::function<void(const Notice&)> notice) override {
+    std::vector<Notice> before;
+    {
+      const std::lock_guard lock(status_mutex_);
+      notice_ = notice;
+      before.swap(early_notices_);
+    }
+    for (const Notice& one : before) notice(one);
+  }
 
  private:
+  void tell(const Notice& one) {
+    std::function<void(const Notice&)> notice;
+    {
+      const std::lock_guard lock(status_mutex_);
+      notice = notice_;
+      if (!notice && !one.detail) early_notices_.push_back(one);
+    }
+    if (notice) notice(one);
+  }
+
   void describe(const Options& options) {
     const ModelConfig& config = checkpoint_.config();
     const std::filesystem::path directory = std::filesystem::canonical(options.model);
@@ -227,16 +249,24 @@ class RealEngine final : public Engine {
     const int lane_pages = capacity.lane_pages;
     forward_ = std::make_unique<Forward>(*device_, config, weights_, capacity);
     const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
-    const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes;
+    Identity identity{info_.fingerprint, "", info_.canon_version, page, state};
+    const uint64_t buffers = options.snapshots.empty() ? 0 : SnapshotStore::buffer_bytes(identity);
+    const uint64_t fixed = weights_.bytes + forward_->scratch_bytes() + state * options.lanes + buffers;
     const auto [least, cache_slots, cache_pages, lanes_pages] =
         divide({budget, fixed, state, page, lane_pages, options.lanes, options.cache});
     if (least > budget)
       too_little(least, "its weights, one request of " + std::to_string(info_.context) +
                             " positions and the prompt cache");
     forward_->allocate(options.lanes + cache_slots, lanes_pages + cache_pages);
+    if (!options.snapshots.empty()) {
+      identity.layout =
+          layout_of(*device_, *forward_, config.vocabulary, std::min(options.chunk, lane_pages * 64));
+      open_store(options, identity, progress);
+    }
     runner_ = std::make_unique<Runner>(*device_, config, tokenizer_, *forward_,
                                        Runner::Limits{options.lanes, options.chunk, info_.context, draft_rows,
-                                                      lanes_pages + cache_pages, cache_slots, cache_pages});
+                                                      lanes_pages + cache_pages, cache_slots, cache_pages},
+                                       store_.get(), [this](const Notice& notice) { tell(notice); });
     runner_->measure();
     page_bytes_ = page;
     state_bytes_ = state;
@@ -246,9 +276,34 @@ class RealEngine final : public Engine {
                       {"states", states, states},
                       {"prompt_cache", state * cache_slots + page * cache_pages, 0},
                       {"scratch", forward_->scratch_bytes(), forward_->scratch_bytes()}};
+    if (buffers) status_.memory.push_back({"snapshot_buffers", buffers, 0});
     std::string line = "memory: ";
     for (const Status::Pool& pool : status_.memory) line += pool.name + " " + in_words(pool.bytes) + ", ";
     progress(line + "of a budget of " + in_words(budget));
+  }
+
+  // Without one if the directory cannot be had.
+  void open_store(const Options& options, const Identity& identity,
+                  const std::function<void(const std::string&)>& progress) {
+    const std::string place = options.snapshots.string();
+    try {
+      store_ = std::make_unique<SnapshotStore>(
+          options.snapshots, options.snapshot_budget, identity,
+          [this](const std::string& text) {
+            tell({false, text});
+          },
+          [this] { inbox_.wake(); });
+      progress(store_->summary());
+    } catch (const WriteFailure& failure) {
+      tell({false,
+            "snapshots: " +
+                (failure.error == EWOULDBLOCK ? place + " is in use by another daemon"
+                                              : place + " cannot be written (" +
+                                                    std::generic_category().message(failure.error) + ")") +
+                "; conversations will not be kept for a restart"});
+    }
+    status_.snapshots.on = store_ != nullptr;
+    status_.snapshots.budget = options.snapshot_budget;
   }
 
   void loop() {
@@ -272,6 +327,7 @@ class RealEngine final : public Engine {
       }
     }
     runner_->fail_all({RequestError::Kind::cancelled, "the engine is stopping"});
+    runner_->finish_saves(10s);
   }
 
   void beat() {
@@ -314,7 +370,13 @@ class RealEngine final : public Engine {
     status_.memory[1].used = page_bytes_ * (runner_->pages_used() - cache.pages_held());
     status_.memory[3].used = page_bytes_ * cache.pages_held() + state_bytes_ * cache.entries();
     const PromptCache::Counts& kept = cache.counts();
-    status_.cache = {kept.hits, kept.misses, kept.stored, kept.evicted, kept.reused_tokens};
+    status_.cache = {kept.hits,          kept.misses,    kept.stored,        kept.evicted,
+                     kept.reused_tokens, kept.ended_new, kept.ended_differs, kept.ended_evicted};
+    if (!store_) return;
+    const SnapshotStore::Counts disk = store_->counts();
+    status_.snapshots = {
+        true,         disk.hits,    disk.reused_tokens, disk.stored, disk.evicted,
+        disk.skipped, disk.corrupt, disk.written_bytes, disk.bytes,  status_.snapshots.budget};
   }
 
   const Checkpoint checkpoint_;
@@ -324,15 +386,18 @@ class RealEngine final : public Engine {
   ModelInfo info_;
   Weights weights_;
   std::unique_ptr<Forward> forward_;
-  std::unique_ptr<Runner> runner_;
-  uint64_t page_bytes_ = 0, state_bytes_ = 0;
-
   Inbox inbox_;
   std::atomic<JobId> last_id_ = 0;
   std::atomic<uint64_t> refused_ = 0;
   mutable std::mutex status_mutex_;
   Status status_{};
   std::function<void()> beat_;
+  std::function<void(const Notice&)> notice_;
+  std::vector<Notice> early_notices_;
+
+  std::unique_ptr<SnapshotStore> store_;  // null: none
+  std::unique_ptr<Runner> runner_;
+  uint64_t page_bytes_ = 0, state_bytes_ = 0;
   std::thread thread_;
 };
 

@@ -21,6 +21,8 @@
 #include "engine/chat/conversation.h"
 #include "engine/inspection.h"
 #include "engine/sampling/parameters.h"
+#include "engine/snapshots/catalogue.h"
+#include "engine/status.h"
 
 namespace lockstep::engine {
 
@@ -48,6 +50,9 @@ struct Options {
   int lanes = 16;               // requests served at once
   int queue = 64;               // requests waiting for a lane; more are refused as busy
   int chunk = 512;              // prompt tokens of a round
+  // Prefixes that outlive the engine: a directory of their own (empty: none) and its most bytes.
+  std::filesystem::path snapshots;
+  uint64_t snapshot_budget = uint64_t(4) << 30;
 };
 
 struct ModelInfo {
@@ -125,22 +130,10 @@ struct Job {
 };
 using JobId = uint64_t;
 
-struct Status {
-  int active, queued;  // lanes in use, jobs waiting
-  uint64_t served, cancelled, refused, failed;
-  uint64_t prompt_tokens, reply_tokens, rounds;
-  std::chrono::steady_clock::time_point last_round;  // when the engine's loop last turned
-  struct Pool {
-    std::string name;
-    uint64_t bytes, used;
-  };
-  std::vector<Pool> memory;  // weights, kv_pages, states, prompt_cache, scratch
-  struct Cache {
-    uint64_t hits, misses, stored, evicted, reused_tokens;
-  };
-  Cache cache{};
-  uint64_t guessed, guessed_right;  // tokens tried as drafts, and those that stood
-  std::string fault;  // not empty: the device is lost, the engine serves no more; open a new one
+// For the log.
+struct Notice {
+  bool detail;  // how things work inside; else something that the operator should know
+  std::string text;
 };
 
 class Engine {
@@ -167,6 +160,8 @@ class Engine {
 
   // Called from the engine's loop about twice a second, also when idle, and once after a fault.
   virtual void on_beat(std::function<void()>) = 0;
+  // Called from any thread. What should be known from before comes at once.
+  virtual void on_notice(std::function<void(const Notice&)>) = 0;
 };
 
 // Names that Options::device takes on this machine.

@@ -5,6 +5,7 @@
 namespace lockstep::engine {
 namespace {
 
+constexpr size_t most_thrown_out = 256;  // that are remembered
 constexpr uint64_t seed = 0xcbf29ce484222325ULL;
 
 uint64_t extend(uint64_t hash, int32_t token) {
@@ -54,6 +55,30 @@ const PromptCache::Entry* PromptCache::find(std::span<const int32_t> tokens) {
   return best;
 }
 
+PromptCache::Stop PromptCache::why(std::span<const int32_t> tokens, int known) {
+  using Why = Stop::Why;
+  const size_t end = tokens.size() - 1, from = known;
+  if (from >= end) return {Why::whole};
+  Stop stop{Why::fresh};
+  uint64_t value = seed;
+  size_t hashed = 0;
+  for (const auto& [length, thrown_hash] : std::multimap(thrown_out_.begin(), thrown_out_.end())) {
+    if (length > end) break;
+    while (hashed < length) value = extend(value, tokens[hashed++]);
+    if (length > from && value == thrown_hash) stop = {Why::evicted, static_cast<int>(length)};
+  }
+  if (stop.why == Why::fresh)
+    for (const Entry& entry : entries_) {
+      const auto differ = std::ranges::mismatch(entry.tokens, tokens).in1;
+      const auto same = static_cast<int>(differ - entry.tokens.begin());
+      if (differ != entry.tokens.end() && same > std::max(known, stop.at)) stop = {Why::differs, same};
+    }
+  ++(stop.why == Why::fresh     ? counts_.ended_new
+     : stop.why == Why::differs ? counts_.ended_differs
+                                : counts_.ended_evicted);
+  return stop;
+}
+
 int PromptCache::make_room(std::span<const int32_t> pages) {
   if (static_cast<int>(pages.size()) > most_pages_) return -1;
   const auto fits = [&] {
@@ -84,6 +109,8 @@ bool PromptCache::evict() {
       victim = std::prev(at.base());
       break;
     }
+  thrown_out_.emplace_back(victim->tokens.size(), hash(victim->tokens));
+  if (thrown_out_.size() > most_thrown_out) thrown_out_.pop_front();
   const auto same_length = index_.find(victim->tokens.size());
   std::erase_if(same_length->second, [&](const auto& item) { return item.second == victim; });
   if (same_length->second.empty()) index_.erase(same_length);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <span>
@@ -25,6 +26,17 @@ class PromptCache {
   };
   struct Counts {
     uint64_t hits = 0, misses = 0, stored = 0, evicted = 0, reused_tokens = 0;
+    uint64_t ended_new = 0, ended_differs = 0, ended_evicted = 0;  // of why()
+  };
+  // Why no more of a prompt was known.
+  struct Stop {
+    enum class Why {
+      whole,    // all but its last token was
+      fresh,    // no entry goes on as the prompt does
+      differs,  // the longest of those that do goes up to token `at`, but the entry is longer
+      evicted,  // an entry of `at` tokens would have been it, and was thrown out
+    } why;
+    int at = 0;
   };
 
   // `slots`: recurrent-state slots that are the cache's own; `most_pages`: pages that entries may hold,
@@ -35,6 +47,8 @@ class PromptCache {
   // The entry stays until the next call of a member that is not const.
   const Entry* find(std::span<const int32_t> tokens);
   bool has(std::span<const int32_t> tokens) const;
+  // Why no more than the first `known` tokens were found.
+  Stop why(std::span<const int32_t> tokens, int known);
 
   // Makes room for an entry with these pages by throwing others out. The slot for its state, or -1 when the
   // cache is too small for it.
@@ -61,6 +75,7 @@ class PromptCache {
   Entries entries_;
   // By length, then hash: an index only, the tokens decide.
   std::map<size_t, std::multimap<uint64_t, Entries::iterator>> index_;
+  std::deque<std::pair<size_t, uint64_t>> thrown_out_;  // length and hash of the last ones
   Counts counts_;
 };
 

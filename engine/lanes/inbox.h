@@ -47,13 +47,22 @@ class Inbox {
     mail_.stop = true;
     changed_.notify_one();
   }
+  // take() returns.
+  void wake() {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_one();
+  }
   // What has come; waits up to `patience` for something. `waiting`: jobs taken before that have no lane yet;
   // they count against the limit.
   Mail take(int waiting, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     waiting_ = waiting;
-    const auto something = [&] { return !mail_.jobs.empty() || !mail_.cancels.empty() || mail_.stop; };
+    const auto something = [&] {
+      return woken_ || !mail_.jobs.empty() || !mail_.cancels.empty() || mail_.stop;
+    };
     if (patience.count()) changed_.wait_for(lock, patience, something);
+    woken_ = false;
     Mail taken = std::move(mail_);
     mail_ = {};
     mail_.stop = taken.stop;
@@ -65,7 +74,7 @@ class Inbox {
   std::mutex mutex_;
   std::condition_variable changed_;
   Mail mail_;
-  bool closed_ = false;
+  bool closed_ = false, woken_ = false;
   int most_waiting_;
   int waiting_ = 0;
 };

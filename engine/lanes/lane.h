@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace lockstep::engine {
 
 using Clock = std::chrono::steady_clock;
 
+struct SnapshotLoad;
+
 struct Lane {
   JobId id = 0;  // also the order of arrival
   Job job;
@@ -25,6 +28,10 @@ struct Lane {
   int done = 0;                 // tokens that have been through the model
   std::vector<int32_t> pages;
   int slot = -1;
+  bool begun = false;                  // has been in rounds
+  std::shared_ptr<SnapshotLoad> load;  // of its prefix, while it comes from the disk
+  int loaded_pages = 0;                // pages that have come, or were there
+  bool from_disk = false;
   std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
   Copies copies;                // of `tokens`, as an index
   Acceptance head_first{0.7}, head_next{0.4};  // of the multi-token head's first guess, and of later ones

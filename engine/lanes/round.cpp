@@ -53,6 +53,8 @@ Batch Runner::assemble() {
 
 bool Runner::turn() {
   admit();
+  land();
+  if (courier_) courier_->turn();
   if (active_.empty()) return false;
   const Batch batch = assemble();
   const auto start = Clock::now();
@@ -175,8 +177,11 @@ void Runner::end_round() {
   for (Share& share : shares_) {
     Lane& lane = *share.lane;
     if (!lane.borders.empty() && lane.done == lane.borders.front().position) {
-      keep(lane, lane.borders.front().system);
+      const bool system = lane.borders.front().system;
+      keep(lane, system);
       lane.borders.erase(lane.borders.begin());
+      // On disk: what is shared, and the last place from which a next turn can go on.
+      if (system || lane.borders.empty()) save(lane, system);
     }
     if (share.finish) finish(share);
   }
@@ -204,6 +209,7 @@ void Runner::finish(Share& share) {
   ++counts_.served;
   lane.job.sink->delta(std::move(share.last));
   lane.job.sink->done(std::move(reply));
+  save(lane, false);
 }
 
 }  // namespace lockstep::engine

@@ -8,8 +8,6 @@
 namespace lockstep::engine {
 namespace {
 
-int pages_for(int positions) { return (positions + kernels::page_positions - 1) / kernels::page_positions; }
-
 std::vector<int> slots_from(int first, int count) {
   std::vector<int> slots(count);
   std::iota(slots.begin(), slots.end(), first);
@@ -19,7 +17,8 @@ std::vector<int> slots_from(int first, int count) {
 }  // namespace
 
 Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokenizer& tokenizer,
-               Forward& forward, const Limits& limits)
+               Forward& forward, const Limits& limits, SnapshotStore* store,
+               std::function<void(const Notice&)> tell)
     : device_(device),
       config_(config),
       tokenizer_(tokenizer),
@@ -28,10 +27,13 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       pace_(limits.chunk),
       pages_(limits.pages),
       cache_(pages_, slots_from(limits.lanes, limits.cache_slots), limits.cache_pages),
+      store_(store),
+      tell_(std::move(tell)),
       message_start_(tokenizer.id("<|im_start|>")),
       logits_(device, std::max(limits.lanes, limits.draft_rows)) {
   if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
+  if (store) courier_.emplace(*store, forward_, pages_);
 }
 
 void Runner::submit(std::unique_ptr<Lane> lane) {
@@ -48,23 +50,28 @@ void Runner::cancel(JobId id) {
   if (auto at = std::ranges::find_if(waiting_, same); at != waiting_.end()) {
     lane = std::move(*at);
     waiting_.erase(at);
-  } else if (auto running = std::ranges::find_if(active_, same); running != active_.end()) {
-    lane = std::move(*running);
-    active_.erase(running);
-    release(*lane);
   } else {
-    return;
+    for (Lanes* lanes : {&loading_, &active_})
+      if (auto running = std::ranges::find_if(*lanes, same); running != lanes->end()) {
+        lane = std::move(*running);
+        lanes->erase(running);
+        release(*lane);
+        break;
+      }
+    if (!lane) return;
   }
   ++counts_.cancelled;
   lane->job.sink->failed({RequestError::Kind::cancelled, "the request was cancelled"});
 }
 
 void Runner::fail_all(const RequestError& error) {
-  for (auto& lane : active_) {
-    release(*lane);
-    waiting_.push_back(std::move(lane));
+  for (Lanes* lanes : {&loading_, &active_}) {
+    for (auto& lane : *lanes) {
+      release(*lane);
+      waiting_.push_back(std::move(lane));
+    }
+    lanes->clear();
   }
-  active_.clear();
   for (auto& lane : waiting_) {
     ++counts_.failed;
     lane->job.sink->failed(error);
@@ -76,16 +83,31 @@ void Runner::admit() {
   while (!waiting_.empty() && !free_slots_.empty()) {
     Lane& lane = *waiting_.front();
     // A lane that was set aside before comes back only when it can go on without pushing others out.
-    if (!active_.empty() && !free_pages(pages_for(static_cast<int>(lane.tokens.size()) + 1))) return;
+    if (active() && !free_pages(pages_for(static_cast<int>(lane.tokens.size()) + 1))) return;
     lane.slot = free_slots_.back();
     free_slots_.pop_back();
-    const bool again = lane.admitted != Clock::time_point{};
-    if (!again) lane.admitted = Clock::now();
+    if (lane.admitted == Clock::time_point{}) lane.admitted = Clock::now();
     resume(lane);
-    if (!again) lane.reply.cached_tokens = lane.done;
-    active_.push_back(std::move(waiting_.front()));
+    if (fetch(lane))
+      loading_.push_back(std::move(waiting_.front()));
+    else
+      go_on(std::move(waiting_.front()));
     waiting_.pop_front();
   }
+}
+
+// Its prefix is there: the lane takes part in rounds.
+void Runner::go_on(std::unique_ptr<Lane> lane) {
+  lane->borders.clear();
+  const std::span<const int32_t> tokens(lane->tokens);
+  for (const Border& border : borders(tokens.first(lane->prompt_tokens()), message_start_))
+    if (border.position > lane->done && !cache_.has(tokens.first(border.position)))
+      lane->borders.push_back(border);
+  if (!std::exchange(lane->begun, true)) {
+    lane->reply.cached_tokens = lane->done;
+    trace(*lane);
+  }
+  active_.push_back(std::move(lane));
 }
 
 // Begins with the longest prefix that the cache knows.
@@ -109,10 +131,6 @@ void Runner::resume(Lane& lane) {
       pages_.give_back(shared);
     }
   }
-  lane.borders.clear();
-  for (const Border& border : borders(std::span(lane.tokens).first(lane.prompt_tokens()), message_start_))
-    if (border.position > lane.done && !cache_.has(std::span(lane.tokens).first(border.position)))
-      lane.borders.push_back(border);
 }
 
 // Keeps what the model knows after the lane's `done` tokens.
@@ -126,14 +144,22 @@ void Runner::keep(const Lane& lane, bool system) {
   cache_.add(prefix, pages, slot, system);
 }
 
-// Makes the cache give up entries until so many pages are free.
+// The same for the disk.
+void Runner::save(const Lane& lane, bool system) {
+  const auto prefix = std::span(lane.tokens).first(lane.done);
+  if (courier_) courier_->send(prefix, std::span(lane.pages).first(pages_for(lane.done)), lane.slot, system);
+}
+
+// Makes the cache, then saves, give up what they hold until so many pages are free.
 bool Runner::free_pages(int count) {
   while (pages_.available() < count)
-    if (!cache_.evict()) return false;
+    if (!cache_.evict() && !(courier_ && courier_->drop())) return false;
   return true;
 }
 
 void Runner::release(Lane& lane) {
+  if (lane.load) store_->cancel(*lane.load);
+  lane.load.reset();
   pages_.give_back(lane.pages);
   if (lane.slot >= 0) free_slots_.push_back(lane.slot);
   lane.slot = -1;

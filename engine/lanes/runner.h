@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 
@@ -16,8 +17,13 @@
 #include "engine/lanes/plan.h"
 #include "engine/memory/page_pool.h"
 #include "engine/models/forward.h"
+#include "engine/snapshots/courier.h"
 
 namespace lockstep::engine {
+
+inline int pages_for(int positions) {
+  return (positions + kernels::page_positions - 1) / kernels::page_positions;
+}
 
 class Runner {
  public:
@@ -28,21 +34,25 @@ class Runner {
     int cache_slots;  // recurrent-state slots beyond the lanes', for the prompt cache
     int cache_pages;  // pages that the prompt cache may hold
   };
-  Runner(kernels::Device&, const ModelConfig&, const Tokenizer&, Forward&, const Limits&);
+  // `store` may be null. `tell` gets what the log should know.
+  Runner(kernels::Device&, const ModelConfig&, const Tokenizer&, Forward&, const Limits&,
+         SnapshotStore* store, std::function<void(const Notice&)> tell);
 
   void submit(std::unique_ptr<Lane>);  // waits for its turn, behind those of its priority
   void cancel(JobId);
   void fail_all(const RequestError&);
 
-  bool idle() const { return waiting_.empty() && active_.empty(); }
+  // Nothing to do before something comes: a job, or word from the store.
+  bool idle() const { return active_.empty() && (waiting_.empty() || !loading_.empty()); }
   int waiting() const { return static_cast<int>(waiting_.size()); }
-  int active() const { return static_cast<int>(active_.size()); }
+  int active() const { return static_cast<int>(active_.size() + loading_.size()); }
   int pages_used() const { return limits_.pages - pages_.available(); }
   const PromptCache& cache() const { return cache_; }
   // One round: admits, runs, chooses, replies, guesses on. False when there is nothing to do.
   bool turn();
   // Times rounds of several sizes, for drafts to be priced by. Before the first turn() only.
   void measure();
+  void finish_saves(std::chrono::milliseconds most);
 
   // Counted since the start.
   struct Counts {
@@ -55,7 +65,12 @@ class Runner {
   using Lanes = std::vector<std::unique_ptr<Lane>>;
   void admit();
   void resume(Lane& lane);
+  void go_on(std::unique_ptr<Lane> lane);
   void keep(const Lane& lane, bool system);
+  void save(const Lane& lane, bool system);
+  bool fetch(Lane& lane);
+  void land();
+  void trace(const Lane& lane);
   bool free_pages(int count);
   bool reserve(Lane& lane, int positions);
   void set_aside(Lane& lane);
@@ -90,9 +105,13 @@ class Runner {
   Pace pace_;
   PagePool pages_;
   PromptCache cache_;
+  SnapshotStore* const store_;
+  std::optional<Courier> courier_;  // when there is a store
+  const std::function<void(const Notice&)> tell_;
   std::optional<int32_t> message_start_;
   std::vector<int> free_slots_;
   std::deque<std::unique_ptr<Lane>> waiting_;  // in order of priority, then of arrival
+  Lanes loading_;                              // admitted, their prefix on its way from the disk
   Lanes active_;                               // in order of admission
   std::vector<Share> shares_;
   LogitRows logits_;

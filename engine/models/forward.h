@@ -53,6 +53,11 @@ class Forward {
 
   void copy_state(int from, int to);         // slots
   void copy_page(int32_t from, int32_t to);  // pages
+  // As bytes in host memory, state_bytes() and page_bytes() long, in a layout of the device's own.
+  void read_state(int slot, std::byte* host) const;
+  void write_state(int slot, const std::byte* host);
+  void read_page(int32_t page, std::byte* host) const;
+  void write_page(int32_t page, const std::byte* host);
   // Runs the batch; pages and recurrent states of its lanes advance by their rows.
   void run(const Batch&);
   // After run() of a batch with drafts: of sequence i the first stands[i] rows stand, 1 or more; the states
@@ -84,6 +89,10 @@ class Forward {
   struct Recurrence;
   size_t conv_state() const;  // floats of one lane and layer
   size_t delta_state() const;
+  template <class Part>  // called with the address in device memory and the bytes of each layer's part
+  void each_state_part(int slot, const Part&) const;
+  template <class Part>
+  void each_page_part(int32_t page, const Part&) const;
   void upload(const Batch&);
   void begin_draft(const Batch&, std::span<const int32_t> hidden);
   void norm_into_hidden(const float* add, const DeviceFloats& weight, const kernels::Matrix& reader);

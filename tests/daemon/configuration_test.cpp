@@ -20,7 +20,7 @@ class Files {
   }
   std::filesystem::path main() const { return directory_.path / "lockstepd.toml"; }
   Configuration read(bool required = true) const {
-    return daemon::read_configuration(main(), required, {main(), "/run/lockstep"});
+    return daemon::read_configuration(main(), required, {main(), "/run/lockstep", "/var/cache/lockstep"});
   }
   std::string failure(const std::string& text) const {
     write("lockstepd.toml", text);
@@ -45,11 +45,15 @@ TEST_CASE("every key is read, every default is shown") {
   CHECK(standard.engine.model == "/usr/share/lockstep/models/starter");
   CHECK(standard.listen == "127.0.0.1:8420");
   CHECK(standard.socket_dir == "/run/lockstep");
+  CHECK(standard.engine.snapshots == "/var/cache/lockstep");
+  CHECK(standard.engine.snapshot_budget == uint64_t(4) << 30);
   files.write("lockstepd.toml", R"(model = "/srv/models/one/"
 device = "cpu"
 threads = 4
 memory = "12 GiB"
 cache = "1 GiB"
+snapshots = "/var/cache/one"
+snapshot_budget = "512 MiB"
 context = 8192
 lanes = 3
 queue = 0
@@ -77,6 +81,8 @@ device = "cpu"
 threads = 4
 memory = "12288 MiB"
 cache = "1024 MiB"
+snapshots = "/var/cache/one"
+snapshot_budget = "512 MiB"
 context = 8192
 lanes = 3
 queue = 0
@@ -116,6 +122,22 @@ TEST_CASE("drop-ins are read in the order of their names, the last one wins") {
   CHECK(configuration.engine.queue == 1);
   files.write("lockstepd.toml.d/30-c.toml", "\nlane = 1\n");
   CHECK_THROWS_WITH(files.read(), Catch::Contains("30-c.toml:2: unknown key 'lane'; did you mean 'lanes'?"));
+}
+
+TEST_CASE("snapshots can be turned off; their place is the service manager's first one") {
+  const Files files;
+  files.write("lockstepd.toml", "snapshots = \"none\"\n");
+  CHECK(files.read().engine.snapshots.empty());
+  CHECK(files.failure("snapshot_budget = \"auto\"\n") ==
+        ":1: 'snapshot_budget' must be a number of bytes, or a size such as \"12 GiB\", not \"auto\"");
+  CHECK(files.failure("snapshots = \"here\"\n") == ":1: 'snapshots' must be an absolute path, not \"here\"");
+  const char* before = std::getenv("CACHE_DIRECTORY");
+  const std::string saved = before ? before : "";
+  setenv("CACHE_DIRECTORY", "/var/cache/one:/var/cache/two", 1);
+  CHECK(daemon::default_places().snapshots == "/var/cache/one");
+  unsetenv("CACHE_DIRECTORY");
+  CHECK(daemon::default_places().snapshots.empty());
+  if (before) setenv("CACHE_DIRECTORY", saved.c_str(), 1);
 }
 
 TEST_CASE("mistakes name file, line, key and what would be right") {

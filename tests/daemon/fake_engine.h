@@ -45,6 +45,7 @@ class FakeEngine : public engine::Engine {
   void cancel(engine::JobId id) override;
   engine::Status status() const override;
   void on_beat(std::function<void()> beat) override;
+  void on_notice(std::function<void(const engine::Notice&)>) override {}
 
   // What the last prepare() and submit() got.
   engine::Conversation last_conversation() const;

@@ -42,8 +42,8 @@ TEST_CASE("lockstepd.toml(5) has every key with its range and default") {
 TEST_CASE("the packaged lockstepd.toml holds as it is, and with its comments made settings") {
   const std::string file = LOCKSTEP_SOURCE_DIR "/packaging/lockstepd.toml";
   std::ostringstream untouched, standard;
-  print_configuration(daemon::read_configuration(file, true, {"", "/run/lockstep"}), untouched);
-  print_configuration(daemon::read_configuration("/nowhere", false, {"", "/run/lockstep"}), standard);
+  print_configuration(daemon::read_configuration(file, true, {"", "/run/lockstep", ""}), untouched);
+  print_configuration(daemon::read_configuration("/nowhere", false, {"", "/run/lockstep", ""}), standard);
   CHECK(untouched.str() == standard.str());
   TemporaryDirectory directory;
   std::ifstream in(file);
@@ -56,7 +56,7 @@ TEST_CASE("the packaged lockstepd.toml holds as it is, and with its comments mad
   }
   out.close();
   CHECK(settings >= 4);
-  CHECK_NOTHROW(daemon::read_configuration(directory.path / "c.toml", true, {"", "/run/lockstep"}));
+  CHECK_NOTHROW(daemon::read_configuration(directory.path / "c.toml", true, {"", "/run/lockstep", ""}));
 }
 
 TEST_CASE("lockstep-api(7) names every field and every path") {

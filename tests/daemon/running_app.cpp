@@ -39,7 +39,7 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 daemon::Configuration test_configuration(const std::filesystem::path& socket_dir) {
-  const daemon::Places places{socket_dir / "none.toml", socket_dir};
+  const daemon::Places places{socket_dir / "none.toml", socket_dir, ""};
   daemon::Configuration configuration = daemon::read_configuration(places.configuration, false, places);
   configuration.listen = "127.0.0.1:" + std::to_string(free_port());
   return configuration;

@@ -12,8 +12,8 @@ namespace lockstep::tools {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX";
+  explicit TemporaryDirectory(const std::filesystem::path& place = std::filesystem::temp_directory_path()) {
+    std::string name = place / "lockstep-test-XXXXXX";
     if (!::mkdtemp(name.data())) throw std::runtime_error("cannot make " + name);
     path_ = name;
   }
