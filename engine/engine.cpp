@@ -137,6 +137,13 @@ class RealEngine final : public Engine {
       throw RequestError(RequestError::Kind::invalid, e.what(), "messages");
     }
   }
+  std::string render(const Conversation& conversation) const override {
+    try {
+      return format_.render(conversation).text;
+    } catch (const TemplateError& e) {
+      throw RequestError(RequestError::Kind::invalid, e.what(), "messages");
+    }
+  }
   std::vector<int32_t> tokenize(std::string_view text, bool special) const override {
     return tokenizer_.encode(text, special);
   }

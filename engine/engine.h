@@ -149,6 +149,7 @@ class Engine {
 
   // Throw RequestError (invalid, context_overflow).
   virtual Prompt prepare(const Conversation&) const = 0;
+  virtual std::string render(const Conversation&) const = 0;  // the prompt's text as the template wrote it
   // `special`: names of added tokens in the text are those tokens, else they are text.
   virtual std::vector<int32_t> tokenize(std::string_view text, bool special = false) const = 0;
   virtual std::string detokenize(std::span<const int32_t>) const = 0;

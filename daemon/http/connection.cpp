@@ -165,9 +165,9 @@ asio::awaitable<std::optional<Response>> Connection::answer() {
   const auto& request = parser_->get();
   const std::string path(path_of(request.target()));
   if (guard_ && admit(path)) co_return json_response(200, json::Object{});
-  const Route route = route_of(request.method_string(), path);
+  const Route route = route_of(request.method_string(), request.target());
   route_ = route.name;
-  if (route.answer) co_return route.answer(service_, route.id);
+  if (route.answer) co_return route.answer(service_, route.asked);
   const auto length = parser_->content_length();
   Ticket ticket = service_.admit(account(), length ? *length : limits::body_bytes);
   co_await read_body();

@@ -51,6 +51,25 @@ json::Value schema_of(std::string_view path) {
   return object_schema();
 }
 
+json::Object parameter(const char* name, const char* place, json::Object schema) {
+  return {{"name", name},
+          {"in", place},
+          {"required", place == std::string_view("path")},
+          {"schema", std::move(schema)}};
+}
+
+json::Value input_items() {
+  json::Array orders, parameters;
+  for (const char* order : {"asc", "desc"}) orders.emplace_back(order);
+  parameters.emplace_back(parameter("id", "path", {{"type", "string"}}));
+  parameters.emplace_back(
+      parameter("limit", "query", {{"type", "integer"}, {"minimum", 1}, {"maximum", 100}}));
+  parameters.emplace_back(parameter("order", "query", {{"enum", std::move(orders)}}));
+  parameters.emplace_back(parameter("after", "query", {{"type", "string"}}));
+  return json::Object{{"get", json::Object{{"responses", responses("application/json")},
+                                           {"parameters", std::move(parameters)}}}};
+}
+
 // "/v1/models/" takes an id.
 std::string templated(std::string_view path) {
   return std::string(path) + (path.ends_with('/') ? "{id}" : "");
@@ -76,8 +95,7 @@ json::Value openapi() {
     json::Object operation{{"responses", responses(text ? "text/plain" : "application/json")}};
     if (answer.path.ends_with('/')) {
       json::Array parameters;
-      parameters.emplace_back(json::Object{
-          {"name", "id"}, {"in", "path"}, {"required", true}, {"schema", json::Object{{"type", "string"}}}});
+      parameters.emplace_back(parameter("id", "path", json::Object{{"type", "string"}}));
       operation.push_back({"parameters", std::move(parameters)});
     }
     json::Member* known = nullptr;
@@ -86,6 +104,7 @@ json::Value openapi() {
     if (!known) known = &paths.emplace_back(json::Member{path, json::Object{}});
     known->value.object()->push_back({lower(answer.method), std::move(operation)});
   }
+  paths.push_back({"/v1/responses/{id}/input_items", input_items()});
   return json::Object{{"openapi", "3.1.0"},
                       {"info", json::Object{{"title", "lockstepd"}, {"version", LOCKSTEP_VERSION}}},
                       {"paths", std::move(paths)}};

@@ -11,13 +11,20 @@ namespace {
 using json::Value;
 using openai::present;
 
-engine::Prompt prepared(const Service& service, const openai::Request& request) {
+// prepare() or render() of the request's conversation.
+template <typename Result>
+Result of_conversation(const Service& service, const openai::Request& request,
+                       Result (engine::Engine::*method)(const engine::Conversation&) const) {
   service.check_model(request.model);
   try {
-    return service.engine().prepare(request.conversation);
+    return (service.engine().*method)(request.conversation);
   } catch (const engine::RequestError& error) {
     throw openai::from_engine(error);
   }
+}
+
+engine::Prompt prepared(const Service& service, const openai::Request& request) {
+  return of_conversation(service, request, &engine::Engine::prepare);
 }
 
 void check_model(const Service& service, const Value& body) {
@@ -63,9 +70,9 @@ Value detokenize(const Service& service, const Value& body) {
 }
 
 Value apply_template(const Service& service, const Value& body) {
-  const engine::Prompt prompt =
-      prepared(service, openai::read_chat_request(body, service.default_sampling()));
-  return json::Object{{"prompt", service.engine().detokenize(prompt.tokens)}};
+  return json::Object{
+      {"prompt", of_conversation(service, openai::read_chat_request(body, service.default_sampling()),
+                                 &engine::Engine::render)}};
 }
 
 Value count_tokens(const Service& service, const Value& body) {

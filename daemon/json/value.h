@@ -28,17 +28,16 @@ struct Number {
 class Value {
  public:
   Value() = default;
-  Value(std::nullptr_t) {}
+  Value(std::nullptr_t);
   Value(std::same_as<bool> auto truth) : data_(truth) {}
-  Value(std::integral auto number) requires(!std::same_as<decltype(number), bool>)
-      : data_(Number{std::to_string(number)}) {}
-  Value(std::floating_point auto number) : data_(Number{shortest(number)}) {}
-  Value(Number number) : data_(std::move(number)) {}
-  Value(std::string text) : data_(std::move(text)) {}
-  Value(std::string_view text) : data_(std::string(text)) {}
-  Value(const char* text) : data_(std::string(text)) {}
-  Value(Array items) : data_(std::move(items)) {}
-  Value(Object members) : data_(std::move(members)) {}
+  Value(std::integral auto number) requires(!std::same_as<decltype(number), bool>) : data_(exact(number)) {}
+  Value(std::floating_point auto number) : data_(shortest(number)) {}
+  Value(Number number);
+  Value(std::string text);
+  Value(std::string_view text);
+  Value(const char* text);
+  Value(Array items);
+  Value(Object members);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
   const bool* boolean() const { return std::get_if<bool>(&data_); }
@@ -53,11 +52,12 @@ class Value {
   const Value* find(std::string_view key) const;
 
  private:
+  static Number exact(std::integral auto number) { return {std::to_string(number)}; }
   // The shortest text that reads back as the number; null stands for what JSON cannot say.
-  static std::string shortest(std::floating_point auto number) {
-    if (!(number - number == 0)) return "null";
+  static Number shortest(std::floating_point auto number) {
+    if (!(number - number == 0)) return {"null"};
     char buffer[32];
-    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
+    return {std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr)};
   }
 
   std::variant<std::monostate, bool, Number, std::string, Array, Object> data_;
@@ -67,6 +67,15 @@ struct Member {
   std::string key;
   Value value;
 };
+
+// Here, as they need a whole Member.
+inline Value::Value(std::nullptr_t) {}
+inline Value::Value(Number number) : data_(std::move(number)) {}
+inline Value::Value(std::string text) : data_(std::move(text)) {}
+inline Value::Value(std::string_view text) : data_(std::string(text)) {}
+inline Value::Value(const char* text) : data_(std::string(text)) {}
+inline Value::Value(Array items) : data_(std::move(items)) {}
+inline Value::Value(Object members) : data_(std::move(members)) {}
 
 // what() says what is wrong and at which byte; path() is the innermost value that was being read, such as
 // "messages[0].content", or empty.

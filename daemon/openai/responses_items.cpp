@@ -32,12 +32,19 @@ std::string read_parts(const Value& value, const std::string& at, std::initializ
   return joined;
 }
 
+json::Array one_part(const char* type, Value text) {
+  json::Array parts;
+  parts.emplace_back(json::Object{{"type", type}, {"text", std::move(text)}});
+  return parts;
+}
+
 class Reader {
  public:
   explicit Reader(std::vector<engine::Message>& messages) : messages_(messages) {}
 
   void read(const Value& item, const std::string& at) {
     read_object(item, at);
+    if (const Value* id = present(item, "id")) read_string(*id, at + ".id");
     const Value* type = present(item, "type");
     const std::string kind = type ? read_string(*type, at + ".type") : "message";
     if (kind == "message") {
@@ -110,17 +117,20 @@ void read_items(const Value& value, const std::string& at, std::vector<engine::M
 
 json::Array normal_items(const Value& input, const std::string& id) {
   json::Array items;
-  if (const std::string* text = input.string()) {
-    json::Array parts;
-    parts.emplace_back(json::Object{{"type", "input_text"}, {"text", *text}});
-    items.emplace_back(json::Object{{"type", "message"}, {"role", "user"}, {"content", std::move(parts)}});
-  } else if (const json::Array* given = input.array()) {
+  if (input.string())
+    items.emplace_back(json::Object{{"role", "user"}, {"content", input}});
+  else if (const json::Array* given = input.array())
     items = *given;
-  }
   for (std::size_t i = 0; i < items.size(); ++i) {
     json::Object& item = *items[i].object();
-    if (!present(items[i], "type")) item.insert(item.begin(), json::Member{"type", "message"});
-    if (!present(items[i], "id")) item.push_back({"id", "item_" + id + "_" + std::to_string(i)});
+    std::erase_if(item, [](const json::Member& member) { return member.value.is_null(); });
+    if (!items[i].find("type")) item.insert(item.begin(), json::Member{"type", "message"});
+    if (!items[i].find("id")) item.push_back({"id", "item_" + id + "_" + std::to_string(i)});
+    if (*items[i].find("type")->string() != "message") continue;
+    const char* part = *items[i].find("role")->string() == "assistant" ? "output_text" : "input_text";
+    for (json::Member& member : item)
+      if (member.key == "content" && member.value.string())
+        member.value = one_part(part, std::move(member.value));
   }
   return items;
 }

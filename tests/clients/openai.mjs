@@ -95,7 +95,11 @@ for (const [way, base, fetch] of ways) {
     const next = await client.responses.create({ ...ask, input: "Again?", previous_response_id: first.id });
     assert.ok(next.usage.input_tokens > first.usage.input_tokens);
     assert.equal((await client.responses.retrieve(first.id)).id, first.id);
-    assert.equal((await client.responses.inputItems.list(first.id)).data.length, 1);
+    const items = [1, 2, 3].map((number) => ({ role: "user", content: `${number}` }));
+    const several = await client.responses.create({ ...ask, input: items, max_output_tokens: 1 });
+    const listed = [];
+    for await (const item of client.responses.inputItems.list(several.id, { limit: 2, order: "asc" })) listed.push(item);
+    assert.deepEqual(listed.map((item) => item.content[0].text), ["1", "2", "3"]);
     await client.responses.delete(first.id);
     await assert.rejects(client.responses.retrieve(first.id), OpenAI.NotFoundError);
   });

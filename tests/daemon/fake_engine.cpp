@@ -57,6 +57,10 @@ engine::Prompt FakeEngine::prepare(const engine::Conversation& conversation) con
   return prompt;
 }
 
+std::string FakeEngine::render(const engine::Conversation& conversation) const {
+  return detokenize(prepare(conversation).tokens);
+}
+
 // "<s>" is the one special token.
 std::vector<int32_t> FakeEngine::tokenize(std::string_view text, bool special) const {
   std::vector<int32_t> tokens;

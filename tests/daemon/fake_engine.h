@@ -39,6 +39,7 @@ class FakeEngine : public engine::Engine {
   const engine::ModelInfo& model() const override { return info_; }
   engine::Sampling default_sampling() const override;
   engine::Prompt prepare(const engine::Conversation& conversation) const override;
+  std::string render(const engine::Conversation& conversation) const override;
   std::vector<int32_t> tokenize(std::string_view text, bool special = false) const override;
   std::string detokenize(std::span<const int32_t> tokens) const override;
   engine::JobId submit(engine::Job job) override;

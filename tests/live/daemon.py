@@ -1,5 +1,6 @@
 """A lockstepd of the test's own: private folder, private sockets, a TCP port only if it is wanted."""
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -22,11 +23,30 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+def copy_of_starter(root, directory, template=None, max_positions=None):
+    """The starter in a directory that is made: links to its files, but for another template or context."""
+    starter = os.path.join(root, "packaging/starter")
+    files = {name: os.path.join(starter, name) for name in os.listdir(starter)}
+    if template:
+        files["chat_template.jinja"] = template
+    os.mkdir(directory)
+    for name, file in files.items():
+        os.symlink(os.path.abspath(file), os.path.join(directory, name))
+    if max_positions:
+        with open(files["config.json"], encoding="utf-8") as file:
+            config = json.load(file)
+        config["text_config"]["max_position_embeddings"] = max_positions
+        os.unlink(os.path.join(directory, "config.json"))
+        with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+
+
 class Daemon:
     """Started and ready inside a `with`; stopped by SIGTERM at its end, which must succeed."""
 
-    def __init__(self, root, build, tcp=False, settings=""):
+    def __init__(self, root, build, tcp=False, settings="", model="packaging/starter"):
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
+        self.model = os.path.join(self.root, model)
         self.listen, self.url, self.settings = "none", None, settings
         if tcp:
             with socket.socket() as free:
@@ -41,7 +61,7 @@ class Daemon:
         self.environment = {**os.environ, "LOCKSTEP_SOCKET": os.path.join(self.sockets, "org.lockstep.Inference")}
         config = os.path.join(self.folder, "lockstepd.toml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(f'model = "{self.root}/packaging/starter"\nlisten = "{self.listen}"\nsocket_dir = "{self.sockets}"\n'
+            file.write(f'model = "{self.model}"\nlisten = "{self.listen}"\nsocket_dir = "{self.sockets}"\n'
                        f"{self.settings}\n")
         self.log = os.path.join(self.folder, "log")
         with open(self.log, "wb") as log:
@@ -80,9 +100,9 @@ class Daemon:
         except OSError:
             return False
 
-    def post(self, path, body):
+    def post(self, path, body, timeout=120):
         """The status and text of the answer."""
-        connection = UnixConnection(os.path.join(self.sockets, "http.sock"))
+        connection = UnixConnection(os.path.join(self.sockets, "http.sock"), timeout)
         connection.request("POST", path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, response.read().decode()

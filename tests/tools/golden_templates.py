@@ -177,11 +177,15 @@ def variables(made):
     return result
 
 
+def special_tokens():
+    tokens = json.loads((ROOT / "packaging/starter/tokenizer_config.json").read_text(encoding="utf-8"))
+    return {name: tokens[name] for name in ("bos_token", "eos_token", "pad_token") if tokens.get(name)}
+
+
 def starter():
     rng = random.Random(20)
     template = (ROOT / "packaging/starter/chat_template.jinja").read_text(encoding="utf-8")
-    tokens = json.loads((ROOT / "packaging/starter/tokenizer_config.json").read_text(encoding="utf-8"))
-    special = {name: tokens[name] for name in ("bos_token", "eos_token", "pad_token") if tokens.get(name)}
+    special = special_tokens()
     made = [conversation(rng) for _ in range(200)]
     write(DATA / "starter.json", [c | judge(template, special | variables(c)) for c in made])
 

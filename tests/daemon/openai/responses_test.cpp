@@ -64,6 +64,7 @@ TEST_CASE("F18 F19 what is wrong in a Responses request is refused by its place"
            {R"("input":[])", "input"},
            {R"("input":3)", "input"},
            {R"("input":[3])", "input[0]"},
+           {R"("input":[{"role":"user","content":"a","id":3}])", "input[0].id"},
            {R"("input":[{"role":"robot","content":"a"}])", "input[0].role"},
            {R"("input":[{"role":"user","content":[{"type":"input_image"}]}])", "input[0].content[0].type"},
            {R"("input":[{"type":"item_reference","id":"x"}])", "input[0].type"},
@@ -111,6 +112,43 @@ TEST_CASE("a response is kept, gone on from without its instructions, listed and
   CHECK(client.post(path, R"({"input":"x","previous_response_id":")" + id + "\"}").status == 404);
   const std::string loose = text_at(client.post(path, R"({"input":"Hi","store":false})").json(), "id");
   CHECK(client.get(path + "/" + loose).status == 404);
+}
+
+TEST_CASE("the items of a response's request are listed a page at a time, in either order") {
+  RunningApp app(says({text("Hello")}));
+  HttpClient client = app.client();
+  const char* input =
+      R"({"input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]})";
+  const std::string items = path + "/" + text_at(client.post(path, input).json(), "id") + "/input_items";
+  const auto texts = [&](const std::string& query) {
+    const Value page = client.get(items + query).json();
+    std::string out;
+    for (const Value& item : *at(page, "data").array()) out += text_at(item, "content.0.text");
+    return out + (text_at(page, "has_more") == "true" ? "+" : "");
+  };
+  CHECK(texts("") == "cba");
+  CHECK(texts("?order=asc") == "abc");
+  CHECK(texts("?limit=2") == "cb+");
+  CHECK(texts("?order=asc&limit=3") == "abc");
+  const std::string last = text_at(client.get(items + "?limit=2").json(), "last_id");
+  CHECK(texts("?limit=2&after=" + last) == "a");
+  CHECK(texts("?order=asc&limit=1&after=" + last) == "c");
+  CHECK(texts("?other=1&order=desc") == "cba");
+  for (const auto& [query, param] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"?limit=0", "limit"},
+                                                                  {"?limit=101", "limit"},
+                                                                  {"?limit=x", "limit"},
+                                                                  {"?limit=", "limit"},
+                                                                  {"?order=up", "order"},
+                                                                  {"?after=none", "after"}}) {
+    INFO(query);
+    const HttpAnswer answer = client.get(items + query);
+    CHECK(answer.status == 400);
+    CHECK(text_at(answer.json(), "error.param") == param);
+  }
+  const std::string response = items.substr(0, items.rfind('/'));
+  CHECK(client.get(response + "?stream=false").status == 200);
+  CHECK(text_at(client.get(response + "?stream=true").json(), "error.param") == "stream");
 }
 
 TEST_CASE("the store has a limit: the response used longest ago goes first") {
