@@ -85,7 +85,7 @@ KERNEL(candidates, CandidatesArgs, 256) {
   bool unfit = false;
   for (int i = thread_index(); i < a.vocabulary; i += candidate_threads)
     unfit = unfit || !canon::is_finite(logits[i]);
-  if (unfit) shared.unfit = 1;
+  if (unfit) shared_add(&shared.unfit, 1);
   block_barrier();
   if (thread_index() == 0) a.finite[row] = shared.unfit ? 0 : 1;
   if (shared.unfit) return;

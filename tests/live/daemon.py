@@ -44,9 +44,10 @@ def copy_of_starter(root, directory, template=None, max_positions=None):
 class Daemon:
     """Started and ready inside a `with`; stopped by SIGTERM at its end, which must succeed."""
 
-    def __init__(self, root, build, tcp=False, settings="", model="packaging/starter"):
+    def __init__(self, root, build, tcp=False, settings="", model="packaging/starter", environment=None):
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
         self.model = os.path.join(self.root, model)
+        self.added = environment or {}  # variables of lockstepd alone
         self.listen, self.url, self.settings = "none", None, settings
         if tcp:
             with socket.socket() as free:
@@ -66,7 +67,8 @@ class Daemon:
         self.log = os.path.join(self.folder, "log")
         with open(self.log, "wb") as log:
             program = os.path.join(self.build, "daemon/lockstepd")
-            self.process = subprocess.Popen([program, "--config", config], stdout=log, stderr=log)
+            self.process = subprocess.Popen([program, "--config", config], stdout=log, stderr=log,
+                                            env={**os.environ, **self.added})
         deadline = time.monotonic() + 120
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
