@@ -15,7 +15,8 @@ namespace asio = boost::asio;
 std::size_t size_of(const engine::Delta& delta) {
   std::size_t bytes = sizeof(Event) + delta.reasoning.size() + delta.content.size();
   for (const auto& call : delta.calls) bytes += sizeof call + call.name.size() + call.arguments.size();
-  for (const auto& token : delta.logprobs) bytes += sizeof token + token.top.size() * sizeof(token.top[0]);
+  for (const auto* tokens : {&delta.logprobs, &delta.prompt})
+    for (const auto& token : *tokens) bytes += sizeof token + token.top.size() * sizeof(token.top[0]);
   return bytes;
 }
 

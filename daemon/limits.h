@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 // Connections and HTTP
 inline constexpr int connections = 512;                      // open at once, over all listeners
 inline constexpr int user_connections = 384;                 // of one user; TCP counts as one
+inline constexpr int address_connections = 256;              // of one address, over TCP
 inline constexpr int watchers = 32;                          // calls of Status with `more` of one user
 inline constexpr std::size_t accounts = 256;                 // users that are remembered
 inline constexpr std::size_t header_bytes = 16u << 10;       // request line and header fields

@@ -22,21 +22,26 @@ Caller caller_of(int descriptor) {
   return {who.uid, who.pid};
 }
 
+std::string address_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  char text[INET6_ADDRSTRLEN] = "";
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  if (address.ss_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
+  if (address.ss_family == AF_INET6)
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, text, sizeof text);
+  return text;
+}
+
 std::string describe_peer(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "unknown";
-  char text[INET6_ADDRSTRLEN] = "";
-  if (address.ss_family == AF_INET) {
-    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
-    inet_ntop(AF_INET, &in.sin_addr, text, sizeof text);
-    return std::string(text) + ":" + std::to_string(ntohs(in.sin_port));
-  }
-  if (address.ss_family == AF_INET6) {
-    const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
-    inet_ntop(AF_INET6, &in.sin6_addr, text, sizeof text);
-    return "[" + std::string(text) + "]:" + std::to_string(ntohs(in.sin6_port));
-  }
+  // The port is at the same place in both.
+  const std::string port = ":" + std::to_string(ntohs(reinterpret_cast<sockaddr_in&>(address).sin_port));
+  if (address.ss_family == AF_INET) return address_of(descriptor) + port;
+  if (address.ss_family == AF_INET6) return "[" + address_of(descriptor) + "]" + port;
   const Caller caller = caller_of(descriptor);
   if (!caller.uid) return "unknown";
   return "uid=" + std::to_string(*caller.uid) + " pid=" + std::to_string(*caller.pid);

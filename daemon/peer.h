@@ -25,6 +25,8 @@ PeerState look_at_socket(int descriptor);
 
 Caller caller_of(int descriptor);
 
+// Of the other end, without the port; empty: a Unix socket.
+std::string address_of(int descriptor);
 // "127.0.0.1:50312", or "uid=1000 pid=77" of a Unix socket.
 std::string describe_peer(int descriptor);
 

@@ -19,7 +19,8 @@ namespace asio = boost::asio;
 ServedConnection::ServedConnection(Server& server, const Socket& socket)
     : server_(server),
       caller_(caller_of(const_cast<Socket&>(socket).native_handle())),
-      account_(server.accounts_.of(caller_.uid)) {
+      account_(server.accounts_.of(caller_.uid)),
+      address_(address_of(const_cast<Socket&>(socket).native_handle())) {
   server_.connections_.insert(this);
   ++account_->connections;
 }
@@ -64,9 +65,13 @@ asio::awaitable<void> Server::accept(Listener& listener) {
 
 void Server::begin(Listener& listener, Socket socket) {
   const std::shared_ptr<Account> account = accounts_.of(caller_of(socket.native_handle()).uid);
-  const bool place =
-      connections_.size() < limits::connections && account->connections < limits::user_connections;
-  if (place || make_place(*account)) {
+  std::string address = address_of(socket.native_handle());
+  if (address.empty() ||
+      std::ranges::count(connections_, address, &ServedConnection::address_) < limits::address_connections)
+    address.clear();
+  const bool place = connections_.size() < limits::connections &&
+                     account->connections < limits::user_connections && address.empty();
+  if (place || make_place(*account, address)) {
     listener.start(std::move(socket));
     return;
   }
@@ -75,7 +80,8 @@ void Server::begin(Listener& listener, Socket socket) {
 }
 
 // A connection that is closed goes in a moment; until then it is not idle any more and counts still.
-bool Server::make_place(const Account& newcomer) {
+// `crowded_address`: that of the newcomer, if it has as many as it may; else empty.
+bool Server::make_place(const Account& newcomer, const std::string& crowded_address) {
   const bool own = newcomer.connections >= limits::user_connections;
   ServedConnection* longest = nullptr;
   const auto before = [own](const ServedConnection& a, const ServedConnection& b) {
@@ -84,6 +90,7 @@ bool Server::make_place(const Account& newcomer) {
   };
   for (ServedConnection* connection : connections_) {
     if (!connection->idle() || (own && connection->account().get() != &newcomer)) continue;
+    if (!crowded_address.empty() && connection->address_ != crowded_address) continue;
     if (!longest || before(*connection, *longest)) longest = connection;
   }
   if (!longest) return false;

@@ -46,6 +46,7 @@ class ServedConnection : public Peer {
   Server& server_;
   const Caller caller_;
   const std::shared_ptr<Account> account_;
+  const std::string address_;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
 
@@ -54,9 +55,9 @@ class Server {
   Server(boost::asio::any_io_executor io, Accounts& accounts) : io_(std::move(io)), accounts_(accounts) {}
 
   // Takes the descriptor over and accepts until close_listeners(). `start` gets each new connection. When
-  // limits::connections are open, or as many as a user may have, the one that has been idle longest is closed
-  // for a new one, of the user who has the most; when none is idle, the new one is sent `when_full` and
-  // closed.
+  // limits::connections are open, or as many as a user or an address may have, the one that has been idle
+  // longest is closed for a new one, of the user who has the most; when none is idle, the new one is sent
+  // `when_full` and closed.
   void serve(ListeningSocket& listening, std::string when_full, std::function<void(Socket)> start);
 
   void close_listeners();
@@ -75,7 +76,7 @@ class Server {
 
   boost::asio::awaitable<void> accept(Listener& listener);
   void begin(Listener& listener, Socket socket);
-  bool make_place(const Account& newcomer);
+  bool make_place(const Account& newcomer, const std::string& crowded_address);
 
   boost::asio::any_io_executor io_;
   Accounts& accounts_;

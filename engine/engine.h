@@ -100,6 +100,8 @@ struct Delta {
   };
   std::vector<Call> calls;
   std::vector<TokenLogprob> logprobs;
+  std::vector<TokenLogprob>
+      prompt;  // if wanted, before all else; with names of special tokens; the first is NaN
 };
 
 enum class Finish { stop, length, tool_calls };

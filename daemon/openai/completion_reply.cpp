@@ -1,5 +1,6 @@
 #include "daemon/openai/completion_reply.h"
 
+#include <cmath>
 #include <utility>
 
 namespace lockstep::daemon::openai {
@@ -29,14 +30,15 @@ json::Object choice_json(int index, json::Value text, json::Value finish, json::
 
 }  // namespace
 
-void TextLogprobs::add(const engine::Delta& delta, std::size_t& offset) {
-  for (const engine::TokenLogprob& token : delta.logprobs) {
+void TextLogprobs::add(const std::vector<engine::TokenLogprob>& more, std::size_t& offset) {
+  for (const engine::TokenLogprob& token : more) {
     if (token.bytes.empty()) continue;
     tokens.emplace_back(token_text(token.bytes));
     token_logprobs.emplace_back(token.logprob);
     json::Object top;
     for (const auto& other : token.top) top.push_back({token_text(other.bytes), other.logprob});
-    top_logprobs.emplace_back(std::move(top));
+    // A prompt's first token has none.
+    top_logprobs.emplace_back(std::isnan(token.logprob) ? json::Value() : json::Value(std::move(top)));
     text_offset.emplace_back(offset);
     offset += characters(token.bytes);
   }
@@ -60,7 +62,8 @@ WholeCompletion::WholeCompletion(ReplyHead head, const std::vector<std::string>&
 void WholeCompletion::add(int choice, engine::Delta&& delta) {
   Choice& one = choices_[static_cast<std::size_t>(choice)];
   one.text += delta.content;
-  one.logprobs.add(delta, one.offset);
+  one.logprobs.add(delta.prompt, one.offset);
+  one.logprobs.add(delta.logprobs, one.offset);
 }
 
 void WholeCompletion::finish(int choice, engine::Reply&& reply) {
@@ -87,6 +90,7 @@ json::Value WholeCompletion::body() {
 StreamedCompletion::StreamedCompletion(ReplyHead head, std::vector<std::string> echoes)
     : StreamedChunks(std::move(head)),
       echoes_(std::move(echoes)),
+      prompts_(static_cast<std::size_t>(head_.choices)),
       offsets_(static_cast<std::size_t>(head_.choices)) {}
 
 json::Object StreamedCompletion::chunk(json::Array choices) const {
@@ -100,17 +104,24 @@ json::Array StreamedCompletion::choice(int index, json::Value text, json::Value 
   return choices;
 }
 
+void StreamedCompletion::echo(int index, json::Value logprobs, StreamEvents& out) const {
+  const std::string& text = echoes_[static_cast<std::size_t>(index / head_.replies_a_prompt)];
+  out.push_back({{}, chunk(choice(index, text, nullptr, std::move(logprobs)))});
+}
+
+// With log-probabilities the prompt waits for its own.
 void StreamedCompletion::open(StreamEvents& out) {
-  for (int i = 0; i < head_.choices && !echoes_.empty(); ++i)
-    out.push_back(
-        {{},
-         chunk(choice(i, echoes_[static_cast<std::size_t>(i / head_.replies_a_prompt)], nullptr, nullptr))});
+  for (int i = 0; i < head_.choices && !echoes_.empty() && !head_.logprobs; ++i) echo(i, nullptr, out);
 }
 
 void StreamedCompletion::add(int index, engine::Delta&& delta, StreamEvents& out) {
+  std::size_t& offset = offsets_[static_cast<std::size_t>(index)];
+  TextLogprobs& prompt = prompts_[static_cast<std::size_t>(index)];
+  prompt.add(delta.prompt, offset);
   if (delta.content.empty() && delta.logprobs.empty()) return;
+  if (!prompt.tokens.empty()) echo(index, std::exchange(prompt, {}).json(), out);
   TextLogprobs logprobs;
-  logprobs.add(delta, offsets_[static_cast<std::size_t>(index)]);
+  logprobs.add(delta.logprobs, offset);
   out.push_back({{},
                  chunk(choice(index, std::move(delta.content), nullptr,
                               head_.logprobs ? std::move(logprobs).json() : json::Value()))});

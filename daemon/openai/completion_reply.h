@@ -12,7 +12,7 @@ namespace lockstep::daemon::openai {
 struct TextLogprobs {
   json::Array tokens, token_logprobs, top_logprobs, text_offset;
   // `offset`: characters of the text before these tokens; moves on.
-  void add(const engine::Delta& delta, std::size_t& offset);
+  void add(const std::vector<engine::TokenLogprob>& more, std::size_t& offset);
   json::Value json() &&;
 };
 
@@ -47,8 +47,11 @@ class StreamedCompletion : public StreamedChunks {
   json::Array last_choice(int index, json::Value finish) const override;
   json::Array choice(int index, json::Value text, json::Value finish, json::Value logprobs) const;
 
+  void echo(int index, json::Value logprobs, StreamEvents& out) const;
+
   std::vector<std::string> echoes_;
-  std::vector<std::size_t> offsets_;  // of the choices
+  std::vector<TextLogprobs> prompts_;  // of each choice, until its reply begins
+  std::vector<std::size_t> offsets_;   // likewise
 };
 
 }  // namespace lockstep::daemon::openai

@@ -39,7 +39,9 @@ constexpr Field fields[] = {
     {"prompt", "a string, token ids, or an array of up to 16 of either", read_prompt},
     {"echo", "true: the reply's text begins with the prompt's",
      [](const Value& v, const std::string& n, Draft& d) { d.request.echo = read_bool(v, n); }},
-    {"logprobs", "0 to 20: log-probabilities of the reply's tokens and of so many alternatives",
+    {"logprobs",
+     "0 to 20: log-probabilities of the reply's tokens and of so many alternatives; with echo also the "
+     "prompt's",
      [](const Value& v, const std::string& n, Draft& d) {
        d.logprobs = true;
        d.top_logprobs = read_count(v, n, 0, limits::top_logprobs);
@@ -57,8 +59,7 @@ Request read_completion_request(const Value& body, const engine::Sampling& defau
   Request& request = draft.request;
   if (request.texts.empty()) throw invalid("'prompt' is missing", "prompt");
   settle_common(draft);
-  if (request.echo && draft.logprobs)
-    throw invalid("'echo' with 'logprobs' is not supported: prompts have no log-probabilities here", "echo");
+  request.sampling.prompt_logprobs = request.echo && draft.logprobs;
   return std::move(request);
 }
 

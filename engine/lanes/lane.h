@@ -29,6 +29,7 @@ struct Lane {
   std::vector<int32_t> pages;
   int slot = -1;
   bool begun = false;                  // has been in rounds
+  int scored = 0;                      // prompt tokens whose log-probabilities were told, if they are wanted
   std::shared_ptr<SnapshotLoad> load;  // of its prefix, while it comes from the disk
   int loaded_pages = 0;                // pages that have come, or were there
   bool from_disk = false;
@@ -44,6 +45,7 @@ struct Lane {
 
   int pending() const { return static_cast<int>(tokens.size()) - done; }
   int prompt_tokens() const { return static_cast<int>(job.prompt.tokens.size()); }
+  bool scoring() const { return job.sampling.prompt_logprobs && scored < prompt_tokens(); }
 };
 
 }  // namespace lockstep::engine

@@ -1,5 +1,6 @@
 // One round: Runner's members that run on every turn.
 #include <algorithm>
+#include <limits>
 
 #include "engine/lanes/runner.h"
 #include "engine/lanes/token_hash.h"
@@ -28,9 +29,13 @@ Batch Runner::assemble() {
     wanted.emplace_back(active_[share.lane].get(), share.rows);
   // Pages for the oldest first: a younger lane is set aside before it is part of the batch.
   std::ranges::sort(wanted, {}, [](const auto& share) { return share.first->id; });
+  // Logits beyond a row for each lane, for prompts that are scored.
+  int spare = std::max(limits_.lanes, limits_.draft_rows) - static_cast<int>(active_.size());
   for (auto& [lane, rows] : wanted) {
+    if (lane->scoring()) rows = std::min(rows, 1 + spare);
     if (!lane->borders.empty()) rows = std::min(rows, lane->borders.front().position - lane->done);
     if (lane->slot < 0 || !reserve(*lane, lane->done + rows)) rows = 0;
+    if (lane->scoring()) spare -= std::max(rows - 1, 0);
   }
   std::erase_if(wanted, [](const auto& share) { return share.second == 0 || share.first->slot < 0; });
   std::ranges::stable_partition(wanted, [](const auto& share) { return !share.first->guesses.empty(); });
@@ -42,9 +47,13 @@ Batch Runner::assemble() {
     tokens.insert(tokens.end(), lane->guesses.begin(), lane->guesses.end());
     batch.add(tokens, lane->done, lane->pages, lane->slot, guesses);
     Share share{lane, batch.sequences.back()};
-    if (rows == lane->pending()) {
-      share.first_logit = static_cast<int>(batch.logit_rows.size());
-      for (int row = batch.rows() - 1 - guesses; row < batch.rows(); ++row) batch.logit_rows.push_back(row);
+    const bool last = rows == lane->pending();
+    const int told = lane->scoring() ? rows : last;
+    if (told > 0) {
+      share.first_row = static_cast<int>(batch.logit_rows.size());
+      for (int row = batch.rows() - guesses - told; row < batch.rows(); ++row)
+        batch.logit_rows.push_back(row);
+      if (last) share.first_logit = share.first_row + told - 1;
     }
     shares_.push_back(std::move(share));
   }
@@ -62,7 +71,7 @@ bool Runner::turn() {
   int decoded = 0, count = 1;
   for (const Share& share : shares_) {
     if (share.lane->pending() == 1) decoded += share.rows.rows;
-    if (share.first_logit >= 0) count = std::max(count, share.lane->chooser->candidates_wanted());
+    if (share.first_row >= 0) count = std::max(count, share.lane->chooser->candidates_wanted());
   }
   if (batch.logit_rows.empty())
     device_.wait();
@@ -86,6 +95,7 @@ void Runner::choose_tokens() {
     Lane& lane = *share.lane;
     const int before = lane.done, guesses = static_cast<int>(lane.guesses.size());
     share.stands = share.rows.rows;
+    if (lane.scoring()) score_prompt(share);
     if (share.first_logit >= 0) {
       int right = 0;
       while (next_token(share, share.first_logit + right) && right < guesses &&
@@ -105,6 +115,29 @@ void Runner::choose_tokens() {
       lane.job.sink->progress(std::min(lane.done, lane.prompt_tokens()), lane.prompt_tokens());
     }
   }
+}
+
+// Tells the log-probabilities of the prompt's tokens that follow this round's rows.
+void Runner::score_prompt(const Share& share) {
+  Lane& lane = *share.lane;
+  const std::vector<int32_t>& prompt = lane.job.prompt.tokens;
+  const auto name = [&](int32_t token) { return std::string(tokenizer_.bytes(token)); };
+  Delta delta;
+  if (lane.scored == 0)
+    delta.prompt.push_back({prompt[0], name(prompt[0]), std::numeric_limits<float>::quiet_NaN(), {}});
+  lane.scored = std::max(lane.scored, 1);
+  for (int i = 0; i < share.rows.rows && lane.scoring(); ++i) {
+    if (lane.done + i + 1 != lane.scored) continue;  // told before the lane was set aside
+    const int32_t token = prompt[lane.scored++];
+    const LogitRow row = logits_.row(share.first_row + i);
+    const auto at = std::ranges::find(row.id, token);
+    const float logit = at == row.id.end() ? row.all()[token] : row.logit[at - row.id.begin()];
+    if (std::optional<TokenLogprob> told = describe(lane, {token, logit}, row)) {
+      told->bytes = name(token);
+      delta.prompt.push_back(std::move(*told));
+    }
+  }
+  lane.job.sink->delta(std::move(delta));
 }
 
 // False when the reply is over.

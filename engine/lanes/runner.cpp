@@ -112,6 +112,7 @@ void Runner::go_on(std::unique_ptr<Lane> lane) {
 
 // Begins with the longest prefix that the cache knows.
 void Runner::resume(Lane& lane) {
+  if (lane.scoring()) return;
   if (const PromptCache::Entry* entry = cache_.find(lane.tokens)) {
     lane.done = static_cast<int>(entry->tokens.size());
     lane.pages = entry->pages;

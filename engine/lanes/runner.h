@@ -79,7 +79,8 @@ class Runner {
   struct Share {
     Lane* lane;
     kernels::Sequence rows;
-    int first_logit = -1;  // -1: its prompt goes on
+    int first_row = -1;    // of logits: of all its rows if its prompt is scored, else its last ones; -1: none
+    int first_logit = -1;  // that a token of the reply is chosen from; -1: its prompt goes on
     int stands = 0;
     bool over = false;  // failed, or:
     std::optional<Finish> finish = std::nullopt;
@@ -87,6 +88,7 @@ class Runner {
   };
   Batch assemble();
   void choose_tokens();
+  void score_prompt(const Share&);
   bool next_token(Share&, int logit_row);
   std::optional<TokenLogprob> describe(const Lane&, const Choice&, const LogitRow&) const;
   bool append(Share&, int32_t token, std::optional<TokenLogprob> logprob);

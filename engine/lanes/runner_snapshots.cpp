@@ -9,7 +9,7 @@ namespace lockstep::engine {
 // state that it has until all is there.
 bool Runner::fetch(Lane& lane) {
   constexpr int least_gain = 16;  // tokens, for a lane that begins somewhere already
-  if (!courier_) return false;
+  if (!courier_ || lane.scoring()) return false;
   auto prefix = store_->find(lane.tokens, lane.done ? lane.done + least_gain - 1 : 0);
   if (!prefix) return false;
   while (static_cast<int>(lane.pages.size()) < pages_for(prefix->entry.length)) {

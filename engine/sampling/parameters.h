@@ -23,7 +23,9 @@ struct Sampling {
   int choice = 0;                // of several replies to a prompt; added to the seed
   int max_tokens = 0;            // 0: what the context leaves
   std::vector<std::string> stop;
-  int top_logprobs = -1;    // -1: none wanted; 0 to 20: that many alternatives a token
+  int top_logprobs = -1;  // -1: none wanted; 0 to 20: that many alternatives a token
+  bool prompt_logprobs =
+      false;                // with them, those of the prompt; it is read whole then, whatever is known of it
   bool ignore_end = false;  // go on after an end token
   int priority = 0;         // among requests that wait: lower ones go first
   // Whether tokens are guessed ahead: where it pays, never, or as many as there is room for. It changes the

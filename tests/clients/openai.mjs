@@ -83,6 +83,10 @@ for (const [way, base, fetch] of ways) {
     const reply = await client.completions.create({ model: "default", prompt: "Debian is", max_tokens: 5, echo: true });
     assert.ok(reply.choices[0].text.startsWith("Debian is"));
     assert.equal(reply.usage.completion_tokens, 5);
+    const scored = await client.completions.create({ model: "default", prompt: "Debian is", max_tokens: 1, echo: true, logprobs: 1 });
+    const { tokens, token_logprobs } = scored.choices[0].logprobs;
+    assert.equal(tokens.length, scored.usage.total_tokens);
+    assert.deepEqual([token_logprobs[0], token_logprobs.every((value, i) => i === 0 || value <= 0)], [null, true]);
   });
 
   await run("responses: created, streamed, gone on from, listed, deleted", async () => {

@@ -14,8 +14,10 @@
 namespace lockstep::test {
 namespace {
 
-int connected(const sockaddr* address, socklen_t size) {
+// `from`: what to bind to before, or null.
+int connected(const sockaddr* address, socklen_t size, const sockaddr* from = nullptr) {
   const int descriptor = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (from) bind(descriptor, from, size);
   const timeval patience{10, 0};
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -28,12 +30,15 @@ int connected(const sockaddr* address, socklen_t size) {
 
 }  // namespace
 
-HttpClient HttpClient::tcp(int port) {
-  sockaddr_in address{};
+HttpClient HttpClient::tcp(int port, const char* from) {
+  sockaddr_in address{}, source{};
+  source.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &source.sin_addr);
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return HttpClient(connected(reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  return HttpClient(connected(reinterpret_cast<const sockaddr*>(&address), sizeof address,
+                              reinterpret_cast<const sockaddr*>(&source)));
 }
 
 HttpClient HttpClient::unix_socket(const std::string& path) {

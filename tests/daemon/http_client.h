@@ -25,7 +25,7 @@ struct HttpAnswer {
 
 class HttpClient {
  public:
-  static HttpClient tcp(int port);
+  static HttpClient tcp(int port, const char* from = "127.0.0.1");  // an address of this machine
   static HttpClient unix_socket(const std::string& path);
   HttpClient(HttpClient&& other) noexcept;
   ~HttpClient();

@@ -291,6 +291,48 @@ TEST_CASE("F08 the bytes of the tokens that have log-probabilities join to the t
   for (const auto& sink : sinks) CHECK(same(sink->wait(), alone));
 }
 
+TEST_CASE(
+    "F08 a prompt's log-probabilities are those that its tokens had as a reply, alone, beside others, "
+    "cached") {
+  const auto engine = open_engine(tiny_dense());
+  Prompt first;
+  first.tokens = engine->tokenize("Grüße! The package curl");
+  Sampling s = greedy(90);
+  s.temperature = 1;
+  s.seed = 3;
+  s.top_logprobs = 3;
+  s.ignore_end = true;
+  const Answer reply = ask(*engine, first, s);
+  REQUIRE(reply.logprobs.size() == 90);
+  CHECK(reply.prompt.empty());
+
+  Prompt whole = first;  // longer than what one round scores, and across pages
+  whole.tokens.insert(whole.tokens.end(), reply.reply->tokens.begin(), reply.reply->tokens.end());
+  s.prompt_logprobs = true;
+  s.max_tokens = 2;
+  const auto check = [&](const Answer& answer) {
+    REQUIRE(answer.prompt.size() == whole.tokens.size());
+    CHECK(std::isnan(answer.prompt[0].logprob));
+    for (size_t i = 0; i < answer.prompt.size(); ++i) CHECK(answer.prompt[i].token == whole.tokens[i]);
+    for (size_t i = 0; i < reply.logprobs.size(); ++i) {
+      const TokenLogprob &told = answer.prompt[first.tokens.size() + i], &was = reply.logprobs[i];
+      CHECK(told.logprob == was.logprob);
+      REQUIRE(told.top.size() == 3);
+      for (size_t k = 0; k < 3; ++k)
+        CHECK((told.top[k].token == was.top[k].token && told.top[k].logprob == was.top[k].logprob));
+    }
+    CHECK(answer.logprobs.size() == 2);
+    CHECK(answer.reply->cached_tokens == 0);
+  };
+  check(ask(*engine, whole, s));
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 6; ++i) sinks.push_back(begin(*engine, whole, s));
+  for (const auto& sink : sinks) check(sink->wait());
+  Prompt one;
+  one.tokens = {whole.tokens[0]};
+  CHECK(ask(*engine, one, s).prompt.size() == 1);
+}
+
 TEST_CASE("of requests that wait, lower priorities go first") {
   struct Noted : Sink {
     std::vector<int>& order;  // of the engine's thread until all are over

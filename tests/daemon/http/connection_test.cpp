@@ -268,6 +268,27 @@ TEST_CASE("F77 requests beyond lanes and queue get 429 with Retry-After") {
   CHECK(statuses[429] == 10);
 }
 
+TEST_CASE("F77 one address has no more than its share of connections; another is served") {
+  RunningApp app(says({text("a")}));
+  std::vector<HttpClient> crowd;
+  for (int i = 0; i < daemon::limits::address_connections; ++i) {
+    crowd.push_back(app.client());
+    crowd.back().send("G");  // a request that has begun: no idle connection, which would make place
+  }
+  HttpClient one_more = app.client();
+  const HttpAnswer refused = one_more.receive();
+  CHECK(refused.status == 503);
+  CHECK(text_at(refused.json(), "error.code") == "too_many_connections");
+  CHECK(one_more.closed_by_server());
+  CHECK(HttpClient::tcp(app.port(), "127.0.0.2").get("/live").status == 200);
+  CHECK(app.unix_client().get("/live").status == 200);
+  crowd.pop_back();
+  CHECK(eventually([&] {
+    HttpClient client = app.client();
+    return client.try_send("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n") && client.receive().status == 200;
+  }));
+}
+
 TEST_CASE("F27 health answers while every lane is busy and readers idle") {
   RunningApp::Setup setup = says_hello();
   setup.engine.script.prefill = std::chrono::minutes(10);

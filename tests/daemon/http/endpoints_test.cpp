@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "daemon/http/routes.h"
 #include "daemon/openai/chat_request.h"
 #include "tests/catch.h"
@@ -52,6 +54,29 @@ TEST_CASE("F08 completions: log-probabilities are four parallel arrays") {
   CHECK(text_at(whole, "choices.0.logprobs.text_offset.1") == "1");
   const HttpAnswer streamed = client.post("/v1/completions", R"({"prompt":"a","logprobs":2,"stream":true})");
   CHECK(text_at(daemon::json::parse(streamed.events().at(1)), "choices.0.logprobs.text_offset.0") == "1");
+}
+
+TEST_CASE("F08 an echoed prompt has log-probabilities in front of the reply's, null for its first token") {
+  engine::Delta prompt;
+  prompt.prompt = {{97, "a", std::nanf(""), {}}, {98, "b", -2, {{120, "x", -3.5f}}}};
+  RunningApp app(says({prompt, with_logprob("ü", -0.5f)}));
+  HttpClient client = app.client();
+  const std::string body = R"({"prompt":"ab","echo":true,"logprobs":1)";
+  const Value whole = client.post("/v1/completions", body + "}").json();
+  CHECK(text_at(whole, "choices.0.text") == "abü");
+  CHECK(at(whole, "choices.0.logprobs.token_logprobs.0").is_null());
+  CHECK(at(whole, "choices.0.logprobs.top_logprobs.0").is_null());
+  CHECK(text_at(whole, "choices.0.logprobs.token_logprobs.1") == "-2");
+  CHECK(text_at(whole, "choices.0.logprobs.top_logprobs.1.x") == "-3.5");
+  CHECK(text_at(whole, "choices.0.logprobs.tokens.2") == "ü");
+  CHECK(text_at(whole, "choices.0.logprobs.text_offset.2") == "2");
+  const HttpAnswer streamed = client.post("/v1/completions", body + R"(,"stream":true})");
+  const Value first = daemon::json::parse(streamed.events().at(0));
+  CHECK(text_at(first, "choices.0.text") == "ab");
+  CHECK(at(first, "choices.0.logprobs.tokens").array()->size() == 2);
+  const Value second = daemon::json::parse(streamed.events().at(1));
+  CHECK(text_at(second, "choices.0.text") == "ü");
+  CHECK(text_at(second, "choices.0.logprobs.text_offset.0") == "2");
 }
 
 TEST_CASE("a streamed completion joins to the whole one; the usage comes if it is asked for") {

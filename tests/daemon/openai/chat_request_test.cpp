@@ -141,7 +141,9 @@ TEST_CASE("a completion's prompt: text or ids, one or several") {
   CHECK(param(R"("prompt":"a","best_of":2)") == "best_of");
   CHECK(param(R"("prompt":"a","logprobs":21)") == "logprobs");
   CHECK(param(R"("prompt":"a","logprobs":true)") == "logprobs");
-  CHECK(param(R"("prompt":"a","echo":true,"logprobs":1)") == "echo");
+  CHECK(completion(R"("prompt":"a","echo":true,"logprobs":1)").sampling.prompt_logprobs);
+  CHECK(!completion(R"("prompt":"a","logprobs":1)").sampling.prompt_logprobs);
+  CHECK(!completion(R"("prompt":"a","echo":true)").sampling.prompt_logprobs);
 }
 
 TEST_CASE("F30 penalties and biases reach the engine; what is no token or no bias is refused") {

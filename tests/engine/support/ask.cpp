@@ -18,6 +18,7 @@ void Collector::delta(Delta&& delta) {
   if (!delta.content.empty()) answer_.pieces.push_back(delta.content);
   for (Delta::Call& call : delta.calls) answer_.calls.push_back(std::move(call));
   for (TokenLogprob& logprob : delta.logprobs) answer_.logprobs.push_back(std::move(logprob));
+  for (TokenLogprob& logprob : delta.prompt) answer_.prompt.push_back(std::move(logprob));
   ++answer_.deltas;
   changed_.notify_all();
 }

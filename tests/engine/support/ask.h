@@ -14,7 +14,7 @@ namespace lockstep::test {
 struct Answer {
   std::string reasoning, content;
   std::vector<engine::Delta::Call> calls;
-  std::vector<engine::TokenLogprob> logprobs;
+  std::vector<engine::TokenLogprob> logprobs, prompt;
   std::vector<std::string> pieces;  // content, as it came
   int deltas = 0;
   int last_read = 0;
