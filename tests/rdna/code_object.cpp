@@ -11,6 +11,7 @@ namespace lockstep::rdna {
 namespace {
 
 constexpr int machine_amdgpu = 224;         // EM_AMDGPU
+constexpr uint32_t machine_gfx1201 = 0x4e;  // EF_AMDGPU_MACH; RDNA4 has no IEEE mode
 constexpr size_t page = 4096, slack = 256;  // instructions are fetched ahead
 
 template <class T>
@@ -97,6 +98,7 @@ Kernel CodeObject::read_descriptor(const std::string& name, uint64_t at, uint64_
   if (read<uint32_t>(d + 4) != 0) refuse("uses scratch memory");
   if (bits(rsrc1, 12, 4) != 0) refuse("rounds other than to the nearest");
   if (bits(rsrc1, 16, 4) != 15) refuse("flushes denormal numbers");
+  if (target_ != machine_gfx1201 && !bits(rsrc1, 23, 1)) refuse("is not in the IEEE mode");
   if (!bits(properties, 10, 1)) refuse("has waves of 64 lanes");
   if (bits(rsrc2, 10, 1)) refuse("asks for workgroup information");
   if (bits(rsrc2, 11, 2) != 0) refuse("uses work-items in more than one dimension");
@@ -104,8 +106,6 @@ Kernel CodeObject::read_descriptor(const std::string& name, uint64_t at, uint64_
   if (read<uint16_t>(d + 58) != 0) refuse("has its arguments loaded ahead");
   // The descriptor of a scratch buffer comes first where it is asked for: four registers.
   kernel.argument_register = bits(properties, 0, 1) ? 4 : 0;
-  const uint32_t machine = target_;
-  kernel.ieee = machine != 0x4e && bits(rsrc1, 23, 1);  // gfx1201 has no such bit
   return kernel;
 }
 

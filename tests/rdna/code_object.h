@@ -18,7 +18,6 @@ struct Kernel {
   int argument_register;  // the first of two scalar registers with the arguments' address
   int user_registers;     // scalar registers filled before the workgroup's place
   bool workgroup_id[3];   // whether x, y, z are given
-  bool ieee;              // of the mode register
 };
 
 class CodeObject {

@@ -83,7 +83,6 @@ void start_wave(Wave& w, const Launch& launch, const uint32_t* block) {
   const uint32_t count = std::min<uint32_t>(lanes, launch.threads - first);
   w.chip = program.chip;
   w.memory = launch.memory;
-  w.ieee = program.kernel.ieee;
   w.start(count == lanes ? all_lanes : (1u << count) - 1);
   for (int l = 0; l < lanes; ++l) w.v[0][l] = first + static_cast<uint32_t>(l);
   w.define(0, all_lanes);

@@ -23,7 +23,15 @@ float div_scale(float value, float divisor, float dividend, bool& scaled) {
     return same_divisor ? std::ldexp(value, 64) : value;
   }
   if (is_denormal(divisor)) return std::ldexp(value, 64);
-  if (small(static_cast<double>(dividend) / static_cast<double>(divisor))) {
+  const bool small_inverse = small(1 / static_cast<double>(divisor));
+  const bool small_quotient = small(static_cast<double>(dividend) / static_cast<double>(divisor));
+  if (small_inverse && small_quotient) {
+    // The documents scale the divisor up here, which would overflow; down gives the division they promise.
+    scaled = true;
+    return same_divisor ? std::ldexp(value, -64) : value;
+  }
+  if (small_inverse) return std::ldexp(value, -64);
+  if (small_quotient) {
     scaled = true;
     return same_dividend ? std::ldexp(value, 64) : value;
   }

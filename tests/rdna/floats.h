@@ -40,13 +40,17 @@ inline constexpr auto to_unsigned = [](float a) -> uint32_t {
   return a >= 4294967296.0f ? 0xffffffffu : static_cast<uint32_t>(static_cast<int64_t>(a));
 };
 
-// V_MAX_F32: a number wins over a NaN, +0 over -0.
+// V_MAX_NUM_F32 of RDNA4: a number wins over a NaN, +0 over -0.
 inline float max_num(float a, float b) {
   if (std::isnan(a)) return std::isnan(b) ? a + b : b;
   if (std::isnan(b)) return a;
   if (a == b) return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
+
+// V_MAX_F32 before RDNA4, with the mode's IEEE bit: a signaling NaN wins and is quiet then.
+inline bool is_signaling(float a) { return std::isnan(a) && !(std::bit_cast<uint32_t>(a) >> 22 & 1); }
+inline float max_ieee(float a, float b) { return is_signaling(a) || is_signaling(b) ? a + b : max_num(a, b); }
 
 // The three steps of a division (RDNA3 ISA 16.12, V_DIV_SCALE_F32, V_DIV_FMAS_F32, V_DIV_FIXUP_F32).
 float div_scale(float value, float divisor, float dividend, bool& scaled);

@@ -119,7 +119,8 @@ int hipMalloc(void** memory, size_t bytes) {
   Runtime& r = runtime();
   const size_t whole = (bytes + 255) / 256 * 256;
   if (whole < bytes || r.used + whole > device_bytes) return failed(out_of_memory, "out of memory");
-  void* p = std::aligned_alloc(256, whole);
+  constexpr size_t gap = 256;  // nobody's bytes between allocations
+  void* p = std::aligned_alloc(256, whole + gap);
   if (!p) return failed(out_of_memory, "out of memory");
   r.memory.add(p, bytes, true, false);
   r.allocations[p] = whole;

@@ -70,8 +70,8 @@ constexpr auto scaled_by_power = [](float a, int32_t power) {
   return std::ldexp(a, std::max(-400, std::min(400, power)));
 };
 
-// With the mode's IEEE bit a signaling NaN comes out as a quiet one; RDNA4's V_MAX_NUM_F32 has no such mode.
-constexpr auto greater_of = [](float a, float b) { return max_num(a, b); };
+constexpr auto greater_ieee = [](float a, float b) { return max_ieee(a, b); };
+constexpr auto greater_number = [](float a, float b) { return max_num(a, b); };
 
 const Entry entries[] = {
     {"v_add_f32", each_lane<add>},
@@ -82,8 +82,8 @@ const Entry entries[] = {
     {"v_fmac_f32", each_lane<fused>, Form::accumulate},
     {"v_fmaak_f32", each_lane<fused>},
     {"v_fmamk_f32", each_lane<fused>},
-    {"v_max_f32", each_lane<greater_of>},
-    {"v_max_num_f32", each_lane<greater_of>},
+    {"v_max_f32", each_lane<greater_ieee>},
+    {"v_max_num_f32", each_lane<greater_number>},
     {"v_floor_f32", each_lane<floor_of>},
     {"v_trunc_f32", each_lane<truncated>},
     {"v_cvt_f32_i32", each_lane<from_signed>},

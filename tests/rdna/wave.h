@@ -125,10 +125,9 @@ struct Wave {
   Workgroup* group = nullptr;
   const MemoryMap* memory = nullptr;
   const Region* region = nullptr;  // the last one used
-  bool ieee = false;
-  int index = 0;         // in its workgroup
-  uint32_t started = 0;  // lanes it began with
-  int next = 0;          // the instruction that comes next
+  int index = 0;                   // in its workgroup
+  uint32_t started = 0;            // lanes it began with
+  int next = 0;                    // the instruction that comes next
   bool ended = false, at_barrier = false, signaled = false;
   uint64_t executed = 0;
 
