@@ -7,12 +7,12 @@ namespace lockstep::rdna {
 
 namespace {
 
-// Compute units, boost clocks and memory as AMD's product pages state them.
+// Compute units as AMD's product pages state them.
 constexpr Chip chips[] = {
-    {"gfx1030", "RX 6800", Generation::rdna2, 100300, 60, 2.105, 512},
-    {"gfx1100", "RX 7900 XTX", Generation::rdna3, 110000, 96, 2.5, 960},
-    {"gfx1151", "Radeon 8060S", Generation::rdna3, 110501, 40, 2.9, 256},
-    {"gfx1201", "RX 9070 XT", Generation::rdna4, 120001, 64, 2.97, 640},
+    {"gfx1030", "RX 6800", Generation::rdna2, 100300, 60},
+    {"gfx1100", "RX 7900 XTX", Generation::rdna3, 110000, 96},
+    {"gfx1151", "Radeon 8060S", Generation::rdna3, 110501, 40},
+    {"gfx1201", "RX 9070 XT", Generation::rdna4, 120001, 64},
 };
 
 }  // namespace

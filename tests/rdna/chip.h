@@ -8,13 +8,11 @@ namespace lockstep::rdna {
 enum class Generation { rdna2, rdna3, rdna4 };
 
 struct Chip {
-  const char* name;     // "gfx1151"
-  const char* product;  // of which memory and clocks are told below
+  const char* name;  // "gfx1151"
+  const char* product;
   Generation generation;
   int target_version;  // as the kernel's driver counts: major * 10000 + minor * 100 + stepping
   int compute_units;   // two SIMD units each
-  double clock;        // GHz, boost
-  double memory;       // GB/s
 };
 
 // Throws std::runtime_error for a chip it does not know.
