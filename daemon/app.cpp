@@ -9,16 +9,19 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "daemon/events.h"
 #include "daemon/http/connection.h"
 #include "daemon/limits.h"
 #include "daemon/local_connection.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
+#include "daemon/obstacle.h"
 
 namespace lockstep::daemon {
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 }  // namespace
@@ -32,11 +35,13 @@ ExitStatus status_of(engine::StartError::Kind kind) {
   return ExitStatus::failure;
 }
 
-App::App(Configuration configuration, OpenEngine open_engine)
+App::App(Configuration configuration, OpenEngine open_engine, Listening listening)
     : configuration_(std::move(configuration)),
       open_engine_(std::move(open_engine)),
+      when_listening_(std::move(listening)),
       work_(asio::make_work_guard(io_)),
       signals_(io_, SIGTERM, SIGINT, SIGHUP),
+      beats_(io_),
       guard_(configuration_),
       service_(io_.get_executor(), configuration_),
       server_(io_.get_executor(), service_.accounts()) {}
@@ -47,6 +52,8 @@ App::~App() {
 
 ExitStatus App::run() {
   open_listeners();
+  obstacle_ = obstacle(configuration_.engine.model);
+  when_listening_(directory_.has_value(), directory_ && directory_->created());
   asio::co_spawn(io_, watch_signals(), asio::detached);
   loader_ = std::thread([this] { load(); });
   io_.run();
@@ -59,7 +66,8 @@ ExitStatus App::run() {
 
 void App::open_listeners() {
   std::vector<ListeningSocket> sockets = sockets_from_systemd();
-  if (sockets.empty()) {
+  passed_ = !sockets.empty();
+  if (!passed_) {
     using Kind = ListeningSocket::Kind;
     directory_.emplace(configuration_.socket_dir);
     sockets.push_back(listen_on_unix(Kind::http, configuration_.socket_dir / "http.sock"));
@@ -72,6 +80,16 @@ void App::open_listeners() {
                          "listening on " + socket.name() +
                              ", which other machines can reach, needs API keys; set api_keys, or listen on "
                              "127.0.0.1 or [::1]");
+  // The service manager's sockets outlive a restart: who comes meanwhile waits in their queues until there is
+  // an engine. On others he is told that the model is being loaded.
+  if (passed_) {
+    waiting_ = std::move(sockets);
+  } else {
+    serve(std::move(sockets));
+  }
+}
+
+void App::serve(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) serve(std::move(socket));
 }
 
@@ -108,7 +126,9 @@ void App::load() {
       notify_status(line);
     });
   } catch (const engine::StartError& error) {
-    failure.emplace(status_of(error.kind), error.what());
+    std::string text = error.what();
+    if (error.kind == engine::StartError::Kind::model && !obstacle_.empty()) text += "; " + obstacle_;
+    failure.emplace(status_of(error.kind), text);
   } catch (const std::bad_alloc&) {
     failure.emplace(ExitStatus::memory,
                     model +
@@ -128,12 +148,18 @@ void App::load() {
 
 void App::loaded(std::unique_ptr<engine::Engine> opened) {
   service_.engine_ready(std::move(opened));
+  serve(std::move(waiting_));
   engine::Engine& engine = service_.engine();
   engine.on_beat([this, &engine] {
-    asio::post(io_, [this, text = engine.status().fault] { text.empty() ? notify_alive() : fault(text); });
+    asio::post(io_, [this, text = engine.status().fault] {
+      if (!text.empty()) return fault("the device is lost: " + text);
+      beat_ = steady_clock::now();
+      notify_alive();
+    });
   });
+  asio::co_spawn(io_, watch_beats(), asio::detached);
   engine.on_notice([](const engine::Notice& notice) {
-    log(notice.detail ? LogLevel::debug : LogLevel::warning, notice.text);
+    notice.detail ? log_debug(notice.text) : log_event(Event::snapshots, notice.text, LogLevel::warning);
   });
   const engine::ModelInfo& model = engine.model();
   const std::string text = model.name + " on " + model.device + " (" + model.device_description + ")";
@@ -147,13 +173,30 @@ void App::fail(const StartFailure& failure) {
   begin_stop();
 }
 
-// The engine has told every running request; a new process must take its place.
+// A new process must take this one's place.
 void App::fault(const std::string& text) {
   if (stopping_) return;
-  log_error("the device is lost: " + text);
-  notify_status("Device lost: " + text);
+  log_event(Event::engine_lost, text);
+  notify_status(text);
   status_ = ExitStatus::failure;
+  service_.end_exchanges(text);
   begin_stop();
+}
+
+// A driver's call may never return; only this thread can tell then.
+asio::awaitable<void> App::watch_beats() {
+  const auto watchdog = watchdog_time();
+  const auto limit = watchdog ? std::chrono::duration_cast<std::chrono::milliseconds>(*watchdog * 3 / 4)
+                              : std::chrono::milliseconds(limits::stuck);
+  beat_ = steady_clock::now();
+  while (!stopping_) {
+    beats_.expires_after(limit / 4);
+    boost::system::error_code cancelled;
+    co_await beats_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (cancelled) co_return;
+    if (steady_clock::now() - beat_ > limit)
+      fault("the engine is stuck: no step in " + std::to_string(limit.count()) + " ms");
+  }
 }
 
 asio::awaitable<void> App::watch_signals() {
@@ -179,8 +222,11 @@ void App::begin_stop() {
 
 // Afterwards nothing is left for the executor to do, and run() returns.
 asio::awaitable<void> App::stop() {
-  service_.refuse_new();
   notify_stopping();
+  if (passed_) server_.close_listeners();  // who comes now waits for the next daemon
+  if (passed_ && status_ == ExitStatus::success && !failure_)
+    co_await wait_for([] { return false; }, limits::just_come);
+  service_.refuse_new();
   server_.finish_connections();
   const auto no_requests = [this] { return service_.requests() == 0; };
   if (!no_requests()) {
@@ -202,6 +248,7 @@ asio::awaitable<void> App::stop() {
   if (server_.connections() > 0) quit_now();
   boost::system::error_code ignored;
   signals_.cancel(ignored);
+  beats_.cancel(ignored);
   work_.reset();
 }
 

@@ -37,12 +37,14 @@ CommandLine read_command_line(int argc, const char* const* argv) {
                "lockstepd");
   const Places places = default_places();
   std::string file;
-  bool check = false;
+  bool check = false, sandbox = false;
   std::array<std::string, overrides.size()> values;
   CLI::Option* config =
       app.add_option("--config", file, "configuration file; default " + places.configuration.string())
           ->type_name("FILE");
   app.add_flag("--check-config", check, "check the configuration, print it and exit");
+  app.add_flag("--print-sandbox", sandbox,
+               "confine this process as the daemon would be, print how, and exit");
   app.set_version_flag("--version", LOCKSTEP_VERSION);
   std::array<CLI::Option*, overrides.size()> options;
   for (std::size_t i = 0; i < overrides.size(); ++i)
@@ -108,6 +110,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
                    : of_snapshots[2]->parsed() ? Action::remove_snapshots
                    : inspect->parsed()         ? Action::inspect
                    : check                     ? Action::check_config
+                   : sandbox                   ? Action::print_sandbox
                                                : Action::serve;
   if (!place.empty()) command.configuration.engine.snapshots = std::filesystem::absolute(place);
   if (snapshots->parsed() && command.configuration.engine.snapshots.empty())

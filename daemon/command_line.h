@@ -14,6 +14,7 @@ struct CommandLine {
     none,
     serve,
     check_config,
+    print_sandbox,
     inspect,
     self_test,
     bench_kernels,

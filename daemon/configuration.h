@@ -21,6 +21,7 @@ struct Configuration {
   std::string listen;                // ADDRESS:PORT, or "none"
   std::filesystem::path socket_dir;  // of http.sock and org.lockstep.Inference
   LogLevel log_level = LogLevel::info;
+  bool sandbox = true;             // daemon/sandbox/
   std::chrono::seconds drain{20};  // time that running requests get at a stop
   std::chrono::seconds ping{15};   // a comment in a stream that has been silent for so long; 0: never
 

@@ -186,6 +186,13 @@ constexpr ConfigurationKey keys[] = {
      "what the log tells; info has a line for each request",
      [](Configuration& c, const Given& v) { c.log_level = level(v); },
      [](const Configuration& c) { return quoted(level_names[static_cast<std::size_t>(c.log_level)]); }},
+    {"sandbox", "on or off", "on", "whether the daemon gives up what it needs no longer once it runs",
+     [](Configuration& c, const Given& v) {
+       const std::string& value = text(v, "\"on\" or \"off\"");
+       if (value != "on" && value != "off") refuse("\"on\" or \"off\"", v);
+       c.sandbox = value == "on";
+     },
+     [](const Configuration& c) { return quoted(c.sandbox ? "on" : "off"); }},
     {"drain_seconds", "integer from 0 to 3600", "20",
      "time that running requests get when the daemon is stopped",
      [](Configuration& c, const Given& v) { c.drain = std::chrono::seconds(integer(v, 0, 3600)); },

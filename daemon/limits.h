@@ -33,9 +33,14 @@ inline constexpr std::chrono::milliseconds peer_check =
 inline constexpr std::chrono::seconds half_closed_probe = 2s;  // how often one that stopped writing is probed
 inline constexpr int socket_path_bytes = 107;                  // of a Unix socket (unix(7))
 
+// The engine's loop beats twice a second. Without a beat for so long, or for three quarters of the service
+// manager's watchdog time, it is taken for stuck.
+inline constexpr std::chrono::seconds stuck = 225s;
+
 // Requests. A quarter of the queue is kept from any one user.
 inline constexpr int preparing = 16;  // requests beyond lanes + queue: being read or prepared
 inline constexpr std::size_t bridge_bytes = 1u << 20;             // of a reply its client has not taken yet
+inline constexpr std::chrono::milliseconds just_come = 250ms;     // for what came just before a stop
 inline constexpr std::chrono::seconds last_words = 2s;            // for requests that a stop has cut short
 inline constexpr int prepare_threads = 2;                         // templates and tokenizing
 inline constexpr std::size_t tokens_told = 1'000'000;             // in a reply of Tokenize

@@ -53,6 +53,8 @@ class SocketDirectory {
   SocketDirectory(const SocketDirectory&) = delete;
   SocketDirectory& operator=(const SocketDirectory&) = delete;
 
+  bool created() const { return created_; }
+
  private:
   std::filesystem::path path_;
   bool created_ = false;

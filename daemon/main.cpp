@@ -1,13 +1,40 @@
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <utility>
 
 #include "daemon/app.h"
 #include "daemon/command_line.h"
+#include "daemon/events.h"
 #include "daemon/inspection.h"
 #include "daemon/log.h"
+#include "daemon/sandbox/sandbox.h"
 #include "ipc/ipc.h"
+
+namespace lockstep::daemon {
+namespace {
+
+ExitStatus serve(const Configuration& configuration) {
+  std::signal(SIGPIPE, SIG_IGN);  // of a reader of the log that has gone: serving goes on
+  sandbox::close_inherited();
+  sandbox::Sandbox sandbox(configuration);
+  const App::OpenEngine open_engine = [&](const engine::Options& options, const auto& tell) {
+    std::unique_ptr<engine::Engine> engine = engine::Engine::open(options, tell);
+    sandbox.confine_calls();
+    tell("sandbox: confined are " + sandbox.summary());
+    return engine;
+  };
+  App app(configuration, open_engine,
+          [&](bool owns_sockets, bool owns_directory) { sandbox.confine(owns_sockets, owns_directory); });
+  const ExitStatus status = app.run();
+  if (status == ExitStatus::failure) std::_Exit(static_cast<int>(status));
+  return status;
+}
+
+}  // namespace
+}  // namespace lockstep::daemon
 
 int main(int argc, char** argv) {
   using namespace lockstep;
@@ -20,10 +47,13 @@ int main(int argc, char** argv) {
     const std::filesystem::path snapshots = std::exchange(options.snapshots, {});  // the served engine's only
     switch (command.action) {
       case CommandLine::Action::none: break;
-      case CommandLine::Action::serve: {
-        std::signal(SIGPIPE, SIG_IGN);  // of a reader of the log that has gone: serving goes on
-        App app(command.configuration, engine::Engine::open);
-        return static_cast<int>(app.run());
+      case CommandLine::Action::serve: return static_cast<int>(serve(command.configuration));
+      case CommandLine::Action::print_sandbox: {
+        sandbox::Sandbox sandbox(command.configuration);
+        sandbox.confine(true, true);
+        sandbox.confine_calls();
+        std::cout << sandbox.text() << std::flush;
+        break;
       }
       case CommandLine::Action::check_config: print_configuration(command.configuration, std::cout); break;
       case CommandLine::Action::inspect: {
@@ -55,7 +85,7 @@ int main(int argc, char** argv) {
     }
     return static_cast<int>(command.status);
   } catch (const StartFailure& failure) {
-    log_error(failure.what());
+    log_event(event_of(failure.status), failure.what());
     return static_cast<int>(failure.status);
   } catch (const engine::StartError& error) {
     log_error(error.what());

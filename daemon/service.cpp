@@ -42,12 +42,15 @@ Ticket::~Ticket() {
 }
 
 Service::Service(boost::asio::any_io_executor io, const Configuration& configuration)
-    : io_(std::move(io)), configuration_(configuration), pool_(limits::prepare_threads) {}
+    : io_(std::move(io)), configuration_(configuration) {}
 
-Service::~Service() { pool_.join(); }
+Service::~Service() {
+  if (pool_) pool_->join();
+}
 
 void Service::engine_ready(std::unique_ptr<engine::Engine> engine) {
   engine_ = std::move(engine);
+  pool_.emplace(limits::prepare_threads);
   default_sampling_ = with_defaults(engine_->default_sampling(), configuration_.sampling);
   if (state_ == State::loading) state_ = State::ready;
 }

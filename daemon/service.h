@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -63,7 +64,7 @@ class Service {
   State state() const { return state_; }
   const Configuration& configuration() const { return configuration_; }
   boost::asio::any_io_executor io() const { return io_; }
-  boost::asio::thread_pool& pool() { return pool_; }
+  boost::asio::thread_pool& pool() { return *pool_; }  // once the engine is there
 
   void engine_ready(std::unique_ptr<engine::Engine> engine);
   bool has_engine() const { return engine_ != nullptr; }
@@ -108,7 +109,7 @@ class Service {
   Metrics metrics_;
   openai::ResponsesStore responses_;
   std::set<Exchange*> exchanges_;
-  boost::asio::thread_pool pool_;
+  std::optional<boost::asio::thread_pool> pool_;
 };
 
 }  // namespace lockstep::daemon

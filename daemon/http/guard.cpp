@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "daemon/events.h"
 #include "daemon/log.h"
 #include "daemon/openai/error.h"
 
@@ -84,7 +85,7 @@ void Guard::reload() {
     keys_ = Keys::read(file_);
     log_info("API keys: " + std::to_string(keys_->size()) + " from " + file_.string());
   } catch (const StartFailure& failure) {
-    log_error(std::string(failure.what()) + "; the keys known before stay");
+    log_event(Event::api_keys, std::string(failure.what()) + "; the keys known before stay");
   }
 }
 

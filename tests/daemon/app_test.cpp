@@ -94,6 +94,22 @@ TEST_CASE("F81 a lost device ends the daemon with a failure, so that it is start
   CHECK(app.wait() == ExitStatus::failure);
 }
 
+TEST_CASE(
+    "F81 an engine that is stuck is noticed: requests get an error, and the daemon ends with a failure") {
+  setenv("WATCHDOG_USEC", "2000000", 1);
+  RunningApp app(slow(60s));
+  unsetenv("WATCHDOG_USEC");
+  HttpClient client = app.client();
+  client.send(chat_request(hello));
+  REQUIRE(eventually([&] { return app.engine().status().active == 1; }));
+  app.engine().hang();
+  const HttpAnswer answer = client.receive();
+  CHECK(answer.status == 503);
+  CHECK(text_at(answer.json(), "error.message") == "the engine is stuck: no step in 1500 ms");
+  client.close();
+  CHECK(app.wait() == ExitStatus::failure);
+}
+
 // run() on an engine that does not open.
 ExitStatus failed_start(const std::filesystem::path& directory, const engine::StartError& error) {
   daemon::App app(test_configuration(directory / "run"),

@@ -61,6 +61,7 @@ chunk = 64
 listen = "none"
 socket_dir = "/tmp/x"
 log_level = "debug"
+sandbox = "off"
 drain_seconds = 5
 api_keys = "/etc/keys"
 allowed_hosts = ["box.lan", "b"]
@@ -90,6 +91,7 @@ chunk = 64
 listen = "none"
 socket_dir = "/tmp/x"
 log_level = "debug"
+sandbox = "off"
 drain_seconds = 5
 api_keys = "/etc/keys"
 allowed_hosts = ["box.lan","b"]
@@ -167,6 +169,7 @@ TEST_CASE("mistakes name file, line, key and what would be right") {
   CHECK(files.failure("memory = \"18446744073709551615 KiB\"\n") != "accepted");
   CHECK(files.failure("log_level = \"loud\"\n") ==
         ":1: 'log_level' must be \"error\", \"warning\", \"info\" or \"debug\", not \"loud\"");
+  CHECK(files.failure("sandbox = false\n") == ":1: 'sandbox' must be \"on\" or \"off\", not false");
   CHECK(files.failure("sampling = 3\n") != "accepted");
   CHECK_THAT(files.failure("threads = 1\nthreads = 2\n"), Catch::StartsWith(":2: is not TOML"));
   CHECK_THAT(files.failure("threads = = 2\n"), Catch::StartsWith(":1: is not TOML"));

@@ -134,11 +134,17 @@ void FakeEngine::set_fault(const std::string& text) {
   counts_.fault = text;
 }
 
+void FakeEngine::hang() {
+  const std::lock_guard lock(mutex_);
+  hanging_ = true;
+}
+
 void FakeEngine::loop() {
   auto beaten = steady_clock::time_point{};
   std::unique_lock lock(mutex_);
   while (!ending_) {
     changed_.wait_for(lock, std::chrono::milliseconds(1));
+    if (hanging_) continue;
     int lane = 0;
     for (auto job = jobs_.begin(); job != jobs_.end();) {
       const bool running = lane++ < options_.lanes || job->second.cancelled;

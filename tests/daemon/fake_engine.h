@@ -53,6 +53,7 @@ class FakeEngine : public engine::Engine {
   engine::Sampling last_sampling() const;
   void set_script(Script script);
   void set_fault(const std::string& text);
+  void hang();  // as in a call of a driver that does not return
 
  private:
   struct Running {
@@ -79,7 +80,7 @@ class FakeEngine : public engine::Engine {
   engine::JobId last_id_ = 0;
   engine::Status counts_{};
   std::function<void()> beat_;
-  bool ending_ = false;
+  bool ending_ = false, hanging_ = false;
   std::thread thread_;
 };
 

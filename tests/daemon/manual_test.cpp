@@ -1,15 +1,19 @@
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "daemon/anthropic/messages_request.h"
 #include "daemon/configuration.h"
 #include "daemon/configuration_keys.h"
+#include "daemon/events.h"
 #include "daemon/http/routes.h"
 #include "daemon/openai/chat_request.h"
 #include "daemon/openai/completion_request.h"
 #include "daemon/openai/responses_request.h"
 #include "tests/catch.h"
+#include "tests/daemon/process.h"
 #include "tests/daemon/running_app.h"
 
 namespace lockstep::test {
@@ -72,6 +76,52 @@ TEST_CASE("lockstep-api(7) names every field and every path") {
     CHECK(text.find(std::string(endpoint.path)) != std::string::npos);
   for (const daemon::http::Utility& utility : daemon::http::utilities())
     CHECK(text.find(std::string(utility.path)) != std::string::npos);
+}
+
+TEST_CASE(
+    "the journal's catalog has a paragraph for each message that an operator has to act on, and no others") {
+  std::ifstream in(LOCKSTEP_SOURCE_DIR "/packaging/systemd/lockstep.catalog");
+  std::map<std::string, std::string> subjects;
+  std::string id;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("-- ")) id = line.substr(3);
+    if (line.starts_with("Subject: ")) subjects[id] = line.substr(9);
+  }
+  CHECK(subjects.size() == daemon::events().size());
+  for (const daemon::EventEntry& event : daemon::events()) {
+    INFO(event.title);
+    CHECK(event.id.size() == 32);
+    CHECK(subjects[std::string(event.id)] == event.title);
+  }
+}
+
+TEST_CASE("lockstepd(8) has every option and command that --help shows, and no other option") {
+  const std::string text = manual("lockstepd.8");
+  std::set<std::string> known;
+  std::vector<std::vector<std::string>> levels = {{"--help"}};
+  for (const std::string command : {"selftest", "bench", "check", "inspect", "snapshots"}) {
+    levels.push_back({command, "--help"});
+    CHECK(text.find(".Cm " + command) != std::string::npos);
+  }
+  levels.push_back({"bench", "concurrent", "--help"});
+  for (const std::vector<std::string>& words : levels) {
+    Process help({words, {}, {}, false});
+    CHECK(help.wait() == 0);
+    const std::string said = help.output();
+    for (std::size_t at = said.find("--"); at != std::string::npos; at = said.find("--", at + 2)) {
+      const std::size_t end = said.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 2);
+      known.insert(said.substr(at + 2, end - at - 2));
+    }
+  }
+  for (const std::string& option : known) {
+    INFO("--" << option);
+    CHECK(text.find("Fl -" + option) != std::string::npos);
+  }
+  for (std::size_t at = text.find("Fl -"); at != std::string::npos; at = text.find("Fl -", at + 4)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 4);
+    INFO("--" << text.substr(at + 4, end - at - 4));
+    CHECK(known.contains(text.substr(at + 4, end - at - 4)));
+  }
 }
 
 }  // namespace

@@ -205,8 +205,11 @@ TEST_CASE("lockstepd takes the sockets that systemd passes, and leaves their fil
   REQUIRE(bind(passed, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(listen(passed, 16) == 0);
   {
+    HttpClient early = HttpClient::unix_socket(path.string());
+    early.send(chat_request(hello));
     Process process({serve(directory), {}, {{"http", passed}}, false});
-    REQUIRE(process.wait_for_error("ready"));
+    CHECK(early.receive().status == 200);  // waited for the model instead of being refused
+    early.close();
     CHECK(HttpClient::unix_socket(path.string()).get("/health").status == 200);
     CHECK(!std::filesystem::exists(directory.path / "run"));
     process.signal(SIGINT);
