@@ -152,6 +152,7 @@ std::vector<Case> integer_cases() {
               return Wide{-1};
             })},
       {{"v_min_u32"}, two, each(u, [](Wide a, Wide b, Wide) { return std::min(a, b); })},
+      {{"v_min_i32"}, two, each(i, [](Wide a, Wide b, Wide) { return std::min(a, b); })},
       {{"v_max_u32"}, two, each(u, [](Wide a, Wide b, Wide) { return std::max(a, b); })},
       {{"v_max_i32"}, two, each(i, [](Wide a, Wide b, Wide) { return std::max(a, b); })},
       {{"v_med3_i32"},

@@ -57,6 +57,7 @@ const Named real[] = {{"eq", [](int o) { return o == 0; }},
                       {"neq", [](int o) { return o != 0; }},
                       {"lt", [](int o) { return o == -1; }},
                       {"gt", [](int o) { return o == 1; }},
+                      {"le", [](int o) { return o == 0 || o == -1; }},
                       {"ge", [](int o) { return o == 0 || o == 1; }},
                       {"nlt", [](int o) { return o != -1; }},
                       {"ngt", [](int o) { return o != 1; }},
@@ -111,6 +112,8 @@ std::vector<Case> mask_cases() {
   }
   list.push_back(
       {{"s_bitcmp0_b32"}, "s0, s2", [](State& s) { s.scc = s.s[0] / (1u << s.s[2] % 32) % 2 == 0; }});
+  list.push_back(
+      {{"s_bitcmp1_b32"}, "s0, s2", [](State& s) { s.scc = s.s[0] / (1u << s.s[2] % 32) % 2 == 1; }});
   list.push_back({{"v_cmp_class_f32"}, "s6, v0, v2", [](State& s) {
                     s.s[6] = 0;
                     for (int l = 0; l < 32; ++l) {

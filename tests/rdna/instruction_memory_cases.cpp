@@ -110,8 +110,8 @@ std::vector<Case> memory_cases() {
     add(stores, "v2, " + data + ", s[0:1]", store(w.bytes, true, 0), Inputs::addresses);
   }
   add({"flat_store_b32"}, "v[0:1], v16 offset:8", store(4, false, 8), Inputs::addresses);
-  const std::pair<int, const char*> scalars[] = {
-      {1, "b32"}, {2, "b64"}, {3, "b96"}, {4, "b128"}, {8, "b256"}};
+  const std::pair<int, const char*> scalars[] = {{1, "b32"},  {2, "b64"},  {3, "b96"},
+                                                 {4, "b128"}, {8, "b256"}, {16, "b512"}};
   for (const auto& [words, late] : scalars) {
     const std::string early = words == 1 ? "dword" : "dwordx" + std::to_string(words);
     const std::string target = words == 1 ? "s8" : "s[8:" + std::to_string(7 + words) + "]";
@@ -122,8 +122,8 @@ std::vector<Case> memory_cases() {
   add({"ds_read_b32", "ds_load_b32"}, "v16, v4 offset:8", lds_load(4, 8), lds);
   add({"ds_read_b64", "ds_load_b64"}, "v[16:17], v4 offset:8", lds_load(8, 8), lds);
   add({"ds_read_b128", "ds_load_b128"}, "v[16:19], v4 offset:16", lds_load(16, 16), lds);
-  add({"ds_load_2addr_b32"}, "v[16:17], v4 offset0:2 offset1:5", lds_load(4, 8, 20), lds);
-  add({"ds_load_2addr_b64"}, "v[16:19], v4 offset1:3", lds_load(8, 0, 24), lds);
+  add({"ds_read2_b32", "ds_load_2addr_b32"}, "v[16:17], v4 offset0:2 offset1:5", lds_load(4, 8, 20), lds);
+  add({"ds_read2_b64", "ds_load_2addr_b64"}, "v[16:19], v4 offset1:3", lds_load(8, 0, 24), lds);
   add({"ds_read2st64_b32", "ds_load_2addr_stride64_b32"}, "v[16:17], v4 offset0:1 offset1:2",
       lds_load(4, 256, 512), lds);
   add({"ds_write_b8", "ds_store_b8"}, "v4, v16 offset:3", lds_store(1, 3), lds);

@@ -116,6 +116,9 @@ std::vector<Case> scalar_cases() {
              [](const State& s) {
                return static_cast<Wide>(static_cast<WideBits>(s.wide_scalar(0)) << s.s[2] % 64);
              })},
+      {{"s_lshr_b64"},
+       "s[6:7], s[0:1], s2",
+       logic(2, [](const State& s) { return Wide{s.wide_scalar(0)} >> s.s[2] % 64; })},
       {{"s_bfe_i32"},
        "s6, s0, 0x90005",
        logic(1,

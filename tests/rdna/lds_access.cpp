@@ -89,6 +89,8 @@ const Entry entries[] = {
     entry("ds_load_b64", read_one<8>, Form::lds_load, 8),
     entry("ds_read_b128", read_one<16>, Form::lds_load, 16),
     entry("ds_load_b128", read_one<16>, Form::lds_load, 16),
+    entry("ds_read2_b32", read_two<4, 1>, Form::lds_load, 8),
+    entry("ds_read2_b64", read_two<8, 1>, Form::lds_load, 16),
     entry("ds_load_2addr_b32", read_two<4, 1>, Form::lds_load, 8),
     entry("ds_load_2addr_b64", read_two<8, 1>, Form::lds_load, 16),
     entry("ds_read2st64_b32", read_two<4, 64>, Form::lds_load, 8),

@@ -157,6 +157,8 @@ const Entry entries[] = {
     scalar_loads("s_load_b128", load_scalar<4>, 16),
     scalar_loads("s_load_dwordx8", load_scalar<8>, 32),
     scalar_loads("s_load_b256", load_scalar<8>, 32),
+    scalar_loads("s_load_dwordx16", load_scalar<16>, 64),
+    scalar_loads("s_load_b512", load_scalar<16>, 64),
 };
 
 }  // namespace

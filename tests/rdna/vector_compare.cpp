@@ -20,52 +20,35 @@ template <class T>
 constexpr auto greater_equal = [](T a, T b) { return a >= b; };
 constexpr auto not_less = [](float a, float b) { return !(a < b); };
 constexpr auto not_greater = [](float a, float b) { return !(a > b); };
+constexpr auto not_less_equal = [](float a, float b) { return !(a <= b); };
 constexpr auto not_greater_equal = [](float a, float b) { return !(a >= b); };
 constexpr auto not_less_greater = [](float a, float b) { return !(a < b || a > b); };
 constexpr auto in_class = [](float a, uint32_t classes) { return has_class(a, classes); };
 
-constexpr auto to_mask = Form::mask;
-constexpr auto to_exec = Form::exec_mask;
+// One comparison into a mask and one into EXEC.
+#define BOTH(name, function, ...)                                    \
+  {"v_cmp_" name, each_bit<function>, Form::mask, __VA_ARGS__}, {    \
+    "v_cmpx_" name, each_bit<function>, Form::exec_mask, __VA_ARGS__ \
+  }
+#define ORDERS(type, name, ...)                                                                   \
+  BOTH("eq_" name, equal<type>, __VA_ARGS__), BOTH("ne_" name, unequal<type>, __VA_ARGS__),       \
+      BOTH("lt_" name, less<type>, __VA_ARGS__), BOTH("le_" name, less_equal<type>, __VA_ARGS__), \
+      BOTH("gt_" name, greater<type>, __VA_ARGS__), BOTH("ge_" name, greater_equal<type>, __VA_ARGS__)
 
 const Entry entries[] = {
-    {"v_cmp_eq_f32", each_bit<equal<float>>, to_mask},
-    {"v_cmp_neq_f32", each_bit<unequal<float>>, to_mask},
-    {"v_cmp_lt_f32", each_bit<less<float>>, to_mask},
-    {"v_cmp_gt_f32", each_bit<greater<float>>, to_mask},
-    {"v_cmp_ge_f32", each_bit<greater_equal<float>>, to_mask},
-    {"v_cmp_nlt_f32", each_bit<not_less>, to_mask},
-    {"v_cmp_ngt_f32", each_bit<not_greater>, to_mask},
-    {"v_cmp_nge_f32", each_bit<not_greater_equal>, to_mask},
-    {"v_cmp_nlg_f32", each_bit<not_less_greater>, to_mask},
-    {"v_cmp_class_f32", each_bit<in_class>, to_mask},
-    {"v_cmp_eq_u32", each_bit<equal<uint32_t>>, to_mask},
-    {"v_cmp_ne_u32", each_bit<unequal<uint32_t>>, to_mask},
-    {"v_cmp_lt_u32", each_bit<less<uint32_t>>, to_mask},
-    {"v_cmp_le_u32", each_bit<less_equal<uint32_t>>, to_mask},
-    {"v_cmp_gt_u32", each_bit<greater<uint32_t>>, to_mask},
-    {"v_cmp_lt_i32", each_bit<less<int32_t>>, to_mask},
-    {"v_cmp_le_i32", each_bit<less_equal<int32_t>>, to_mask},
-    {"v_cmp_gt_i32", each_bit<greater<int32_t>>, to_mask},
-    {"v_cmp_eq_u16", each_bit<equal<uint16_t>>, to_mask, {16, 16, 16}},
-    {"v_cmp_ne_u16", each_bit<unequal<uint16_t>>, to_mask, {16, 16, 16}},
-    {"v_cmp_lt_i16", each_bit<less<int16_t>>, to_mask, {16, 16, 16}},
-    {"v_cmp_gt_i16", each_bit<greater<int16_t>>, to_mask, {16, 16, 16}},
-    {"v_cmp_lt_u64", each_bit<less<uint64_t>>, to_mask, {64, 64, 64}},
-    {"v_cmp_ne_u64", each_bit<unequal<uint64_t>>, to_mask, {64, 64, 64}},
-    {"v_cmp_ge_i64", each_bit<greater_equal<int64_t>>, to_mask, {64, 64, 64}, true},
-    {"v_cmpx_eq_u32", each_bit<equal<uint32_t>>, to_exec},
-    {"v_cmpx_ne_u32", each_bit<unequal<uint32_t>>, to_exec},
-    {"v_cmpx_lt_u32", each_bit<less<uint32_t>>, to_exec},
-    {"v_cmpx_gt_u32", each_bit<greater<uint32_t>>, to_exec},
-    {"v_cmpx_lt_i32", each_bit<less<int32_t>>, to_exec},
-    {"v_cmpx_le_i32", each_bit<less_equal<int32_t>>, to_exec},
-    {"v_cmpx_gt_i32", each_bit<greater<int32_t>>, to_exec},
-    {"v_cmpx_ge_i32", each_bit<greater_equal<int32_t>>, to_exec},
-    {"v_cmpx_eq_u64", each_bit<equal<uint64_t>>, to_exec, {64, 64, 64}},
-    {"v_cmpx_gt_u64", each_bit<greater<uint64_t>>, to_exec, {64, 64, 64}},
-    {"v_cmpx_ge_u64", each_bit<greater_equal<uint64_t>>, to_exec, {64, 64, 64}},
-    {"v_cmpx_neq_f32", each_bit<unequal<float>>, to_exec},
+    BOTH("eq_f32", equal<float>, {32, 32, 32}),      BOTH("neq_f32", unequal<float>, {32, 32, 32}),
+    BOTH("lt_f32", less<float>, {32, 32, 32}),       BOTH("gt_f32", greater<float>, {32, 32, 32}),
+    BOTH("le_f32", less_equal<float>, {32, 32, 32}), BOTH("ge_f32", greater_equal<float>, {32, 32, 32}),
+    BOTH("nlt_f32", not_less, {32, 32, 32}),         BOTH("ngt_f32", not_greater, {32, 32, 32}),
+    BOTH("nle_f32", not_less_equal, {32, 32, 32}),   BOTH("nge_f32", not_greater_equal, {32, 32, 32}),
+    BOTH("nlg_f32", not_less_greater, {32, 32, 32}), BOTH("class_f32", in_class, {32, 32, 32}),
+    ORDERS(uint32_t, "u32", {32, 32, 32}),           ORDERS(int32_t, "i32", {32, 32, 32}),
+    ORDERS(uint16_t, "u16", {16, 16, 16}),           ORDERS(int16_t, "i16", {16, 16, 16}),
+    ORDERS(uint64_t, "u64", {64, 64, 64}),           ORDERS(int64_t, "i64", {64, 64, 64}, true),
 };
+
+#undef BOTH
+#undef ORDERS
 
 }  // namespace
 

@@ -57,6 +57,7 @@ constexpr auto leading_signs = [](i32 a) -> i32 {
 };
 constexpr auto minimum_unsigned = [](u32 a, u32 b) { return a < b ? a : b; };
 constexpr auto maximum_unsigned = [](u32 a, u32 b) { return a > b ? a : b; };
+constexpr auto minimum_signed = [](i32 a, i32 b) { return a < b ? a : b; };
 constexpr auto maximum_signed = [](i32 a, i32 b) { return a > b ? a : b; };
 constexpr auto middle = [](i32 a, i32 b, i32 c) {
   const i32 low = a < b ? a : b, high = a < b ? b : a;
@@ -131,6 +132,7 @@ const Entry entries[] = {
     {"v_ffbh_i32", each_lane<leading_signs>},
     {"v_cls_i32", each_lane<leading_signs>},
     {"v_min_u32", each_lane<minimum_unsigned>},
+    {"v_min_i32", each_lane<minimum_signed>},
     {"v_max_u32", each_lane<maximum_unsigned>},
     {"v_max_i32", each_lane<maximum_signed>},
     {"v_med3_i32", each_lane<middle>},
