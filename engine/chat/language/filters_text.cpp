@@ -1,4 +1,5 @@
 // Filters on strings, and tojson.
+#include <algorithm>
 #include <cctype>
 
 #include "engine/chat/language/builtins.h"
