@@ -46,6 +46,13 @@ TEST_CASE("registers that nobody wrote") {
   CHECK(on_rdna3("v_mov_b32 v2, v1\nv_add_nc_u32 v3, v2, v0").empty());
   CHECK(says(on_rdna3("v_mov_b32 v2, v1\nv_add_nc_u32 v3, v2, v0\nv_cmp_eq_u32 vcc_lo, v3, v0"),
              "nobody wrote"));
+  // A mask may be written for some lanes only, as long as the others are taken out before it is used.
+  CHECK(on_rdna3("s_and_not1_b32 s4, s9, exec_lo\ns_or_b32 s4, s4, exec_lo\nv_cndmask_b32 v1, 0, v0, s4", 16)
+            .empty());
+  CHECK(on_rdna3("s_and_b32 s4, s9, 0\ns_add_i32 s5, s4, 1").empty());
+  CHECK(says(on_rdna3("s_and_b32 s4, s9, 1\ns_add_i32 s5, s4, 1"), "s4, which nobody wrote"));
+  CHECK(says(on_rdna3("s_and_not1_b32 s4, s9, 1\nv_cndmask_b32 v1, 0, v0, s4"), "a mask that nobody wrote"));
+  CHECK(says(on_rdna3("s_or_saveexec_b32 s4, s9", 16), "sets EXEC from what nobody wrote"));
   // One lane is enough.
   CHECK(
       says(on_rdna3("v_cmp_lt_u32 s4, 3, v0\ns_mov_b32 s5, exec_lo\ns_mov_b32 exec_lo, s4\nv_mov_b32 v1, 0\n"

@@ -90,6 +90,10 @@ inline uint32_t written_lanes(const Wave& w, const Source& s, int words = 2) {
   }
   return good;
 }
+// Bits of a scalar source, as a mask of lanes, that were written.
+inline uint32_t written_bits(const Wave& w, const Source& s) {
+  return s.kind == Source::scalar ? w.scalar_bits[s.reg] : all_lanes;
+}
 // Lanes in which all sources were written: elsewhere the result counts as not written either, and only who
 // lets it reach memory, an address, a mask or another lane is wrong. Compilers compute such values and drop
 // them.

@@ -66,12 +66,43 @@ u32 extract_signed(Wave& w, i32 a, u32 field) {
   return not_zero(w, static_cast<u32>(static_cast<i32>(static_cast<u32>(moved) << up) >> up));
 }
 
-// Sets EXEC from it and the source, and gives the EXEC there was (wave32: 32 bits).
-template <class F>
-u32 save_exec(Wave& w, F result) {
+// Logic on masks. Bits of the result count as written where those of the sources decide them: compilers keep
+// masks that are written for some lanes only, and take the others out before they use them.
+enum class Logic { both, either, differ };
+template <Logic logic, bool not_second>
+u32 combine(const Wave& w, const Source& first, const Source& second, u32& written) {
+  const auto a = static_cast<u32>(scalar_value(w, first)), other = static_cast<u32>(scalar_value(w, second));
+  const u32 b = not_second ? ~other : other, in_a = written_bits(w, first), in_b = written_bits(w, second);
+  written = in_a & in_b;
+  if (logic == Logic::both) written |= (in_a & ~a) | (in_b & ~b);
+  if (logic == Logic::either) written |= (in_a & a) | (in_b & b);
+  return logic == Logic::both ? a & b : logic == Logic::either ? a | b : a ^ b;
+}
+void set_mask(Wave& w, int target, u32 result, u32 written) {
+  w.set_scalar(target, result);
+  w.undefine_scalar(target, written);
+  w.set_scc(result != 0);
+  if (written != all_lanes && (result & written) == 0)
+    w.full.scalar[scc_place / 64] &= ~(u64{1} << scc_place % 64);
+}
+template <Logic logic, bool not_second>
+void combine_masks(Wave& w, const Instruction& i) {
+  u32 written;
+  const u32 result = combine<logic, not_second>(w, i.source[0], i.source[1], written);
+  set_mask(w, i.scalar_target, result, written);
+}
+void invert(Wave& w, const Instruction& i) {
+  set_mask(w, i.scalar_target, ~static_cast<u32>(scalar_value(w, i.source[0])), written_bits(w, i.source[0]));
+}
+// Sets EXEC from the source and it, and gives the EXEC there was (wave32: 32 bits).
+template <Logic logic, bool not_exec>
+void save_exec(Wave& w, const Instruction& i) {
   const u32 before = w.s[exec];
-  w.set_scalar(exec, not_zero(w, result(before)));
-  return before;
+  const Source own{Source::scalar, false, false, 1, exec, 0};
+  u32 written;
+  const u32 result = combine<logic, not_exec>(w, i.source[0], own, written);
+  set_mask(w, exec, result, written);
+  w.set_scalar(i.scalar_target, before);
 }
 
 // What nobody wrote may be copied; whoever uses the copy is told.
@@ -80,9 +111,9 @@ void copy(Wave& w, const Instruction& i) {
   const Source& s = i.source[0];
   const uint64_t value = scalar_value(w, s);
   for (int n = 0; n < words; ++n) {
-    const bool known = s.kind == Source::constant || w.full.has_scalar(s.reg + n);
+    const u32 written = s.kind == Source::scalar ? w.scalar_bits[s.reg + n] : all_lanes;
     w.set_scalar(i.scalar_target + n, static_cast<u32>(value >> 32 * n));
-    if (!known) w.undefine_scalar(i.scalar_target + n);
+    w.undefine_scalar(i.scalar_target + n, written);
   }
 }
 
@@ -103,18 +134,14 @@ constexpr Run subtract_borrow_run = SCALAR((Wave & w, u32 a, u32 b), subtract_bo
 constexpr Run add_signed_run = SCALAR((Wave & w, i32 a, i32 b), add_signed(w, a, b));
 constexpr Run subtract_signed_run = SCALAR((Wave & w, i32 a, i32 b), subtract_signed(w, a, b));
 constexpr Run add_short_run = SCALAR((Wave & w, u32 k, i32 d), add_signed(w, d, short_of(k)));
-constexpr Run and_not_run = SCALAR((Wave & w, u32 a, u32 b), not_zero(w, a & ~b));
-constexpr Run or_not_run = SCALAR((Wave & w, u32 a, u32 b), not_zero(w, a | ~b));
-// RDNA3 renamed both; the source is what EXEC keeps less of.
-constexpr Run and_not_save_run =
-    SCALAR((Wave & w, u32 a), save_exec(w, [a](u32 before) { return a & ~before; }));
-constexpr Run and_save_run = SCALAR((Wave & w, u32 a), save_exec(w, [a](u32 before) { return a & before; }));
-constexpr Run or_save_run = SCALAR((Wave & w, u32 a), save_exec(w, [a](u32 before) { return a | before; }));
 constexpr Run fused_run =
     SCALAR((Wave&, u32 a, u32 b, u32 c), word(__builtin_fmaf(real(a), real(b), real(c))));
 
 constexpr Entry carry(const char* name, Run run) {
   return {.mnemonic = name, .run = run, .form = Form::scalar, .kind = Kind::scalar, .reads_scc = true};
+}
+constexpr Entry mask(const char* name, Run run) {
+  return {.mnemonic = name, .run = run, .form = Form::scalar, .kind = Kind::scalar, .moves = true};
 }
 constexpr Entry wide(const char* name, Run run) { return {name, run, Form::scalar, {64, 64, 64}}; }
 
@@ -151,20 +178,20 @@ const Entry entries[] = {
        return a >= b ? a : b;
      }>,
      Form::scalar},
-    {"s_and_b32", SCALAR((Wave & w, u32 a, u32 b), not_zero(w, a& b)), Form::scalar},
-    {"s_or_b32", SCALAR((Wave & w, u32 a, u32 b), not_zero(w, a | b)), Form::scalar},
-    {"s_xor_b32", SCALAR((Wave & w, u32 a, u32 b), not_zero(w, a ^ b)), Form::scalar},
+    mask("s_and_b32", combine_masks<Logic::both, false>),
+    mask("s_or_b32", combine_masks<Logic::either, false>),
+    mask("s_xor_b32", combine_masks<Logic::differ, false>),
+    mask("s_andn2_b32", combine_masks<Logic::both, true>),
+    mask("s_and_not1_b32", combine_masks<Logic::both, true>),
+    mask("s_orn2_b32", combine_masks<Logic::either, true>),
+    mask("s_or_not1_b32", combine_masks<Logic::either, true>),
+    mask("s_not_b32", invert),
+    mask("s_and_saveexec_b32", save_exec<Logic::both, false>),
+    mask("s_or_saveexec_b32", save_exec<Logic::either, false>),
+    mask("s_andn2_saveexec_b32", save_exec<Logic::both, true>),
+    mask("s_and_not1_saveexec_b32", save_exec<Logic::both, true>),
     wide("s_or_b64", SCALAR((Wave & w, u64 a, u64 b), not_zero(w, a | b))),
     wide("s_xor_b64", SCALAR((Wave & w, u64 a, u64 b), not_zero(w, a ^ b))),
-    {"s_andn2_b32", and_not_run, Form::scalar},
-    {"s_and_not1_b32", and_not_run, Form::scalar},
-    {"s_orn2_b32", or_not_run, Form::scalar},
-    {"s_or_not1_b32", or_not_run, Form::scalar},
-    {"s_not_b32", SCALAR((Wave & w, u32 a), not_zero(w, ~a)), Form::scalar},
-    {"s_and_saveexec_b32", and_save_run, Form::scalar},
-    {"s_or_saveexec_b32", or_save_run, Form::scalar},
-    {"s_andn2_saveexec_b32", and_not_save_run, Form::scalar},
-    {"s_and_not1_saveexec_b32", and_not_save_run, Form::scalar},
     {"s_lshl_b32", SCALAR((Wave & w, u32 a, u32 by), not_zero(w, a << (by & 31))), Form::scalar},
     {"s_lshr_b32", SCALAR((Wave & w, u32 a, u32 by), not_zero(w, a >> (by & 31))), Form::scalar},
     {"s_ashr_i32", SCALAR((Wave & w, i32 a, u32 by), not_zero(w, a >> (by & 31))), Form::scalar},

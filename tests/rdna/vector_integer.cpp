@@ -97,7 +97,8 @@ void with_carry(Wave& w, const Instruction& i) {
     out[l] = static_cast<u32>(sum);
     mask |= static_cast<u32>(sum >> 32 & 1) << l;
   }
-  const uint32_t good = written_lanes(w, i);
+  uint32_t good = written_lanes(w, i.source[0]) & written_lanes(w, i.source[1]);
+  if (carry_in) good &= written_bits(w, i.source[2]);
   store_row(w, i.target, out, w.active());
   w.undefine(i.target, w.active() & ~good);
   store_mask(w, i, mask, good);

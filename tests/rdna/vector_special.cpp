@@ -21,7 +21,7 @@ void choose(Wave& w, const Instruction& i) {
   const uint32_t* yes = fetch(w, i.source[1], room[1]);
   const auto which = static_cast<uint32_t>(scalar_value(w, i.source[2]));
   for (int l = 0; l < lanes; ++l) out[l] = which >> l & 1 ? yes[l] : no[l];
-  if (written_lanes(w, i.source[2]) == 0) throw Fault("chooses by a mask that nobody wrote");
+  if (w.active() & ~written_bits(w, i.source[2])) throw Fault("chooses by a mask that nobody wrote");
   const uint32_t good = (written_lanes(w, i.source[0]) & ~which) | (written_lanes(w, i.source[1]) & which);
   const uint32_t mask = w.active();
   store_row(w, i.target, out, mask);

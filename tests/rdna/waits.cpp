@@ -65,6 +65,7 @@ void wait_for(Wave& w, Counter counter, uint32_t most_left) {
 
 void Wave::start(uint32_t lanes_in_use) {
   std::fill(std::begin(defined), std::end(defined), 0);
+  std::fill(std::begin(scalar_bits), std::end(scalar_bits), 0);
   full = {};
   awaited = {};
   for (auto& list : pending) list.clear();

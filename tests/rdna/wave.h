@@ -113,6 +113,7 @@ struct Workgroup;
 struct Wave {
   alignas(64) uint32_t v[spare + spare_rows][lanes];
   uint32_t s[scalar_registers];
+  uint32_t scalar_bits[scalar_registers];  // bits of each that were written: masks are written lane by lane
   bool scc = false;
   uint32_t defined[spare + spare_rows];  // lanes of each vector register that were written
   Registers full;     // vector registers written in all lanes, and scalar ones that were written
@@ -137,13 +138,20 @@ struct Wave {
   void set_scalar(int r, uint32_t value) {
     if (r == null) return;
     s[r] = value;
+    scalar_bits[r] = all_lanes;
     full.scalar[r / 64] |= uint64_t{1} << r % 64;
   }
   void set_scalar64(int r, uint64_t value) {
     set_scalar(r, static_cast<uint32_t>(value));
     if (r != null) set_scalar(r + 1, static_cast<uint32_t>(value >> 32));
   }
-  void undefine_scalar(int r) { full.scalar[r / 64] &= ~(uint64_t{1} << r % 64); }
+  // Only these bits of a scalar register, or none of it, count as written.
+  void undefine_scalar(int r, uint32_t written = 0) {
+    if (r == null || written == all_lanes) return;
+    if (r == exec) throw Fault("sets EXEC from what nobody wrote");
+    scalar_bits[r] = written;
+    full.scalar[r / 64] &= ~(uint64_t{1} << r % 64);
+  }
   void set_scc(bool value) {
     scc = value;
     full.scalar[scc_place / 64] |= uint64_t{1} << scc_place % 64;
