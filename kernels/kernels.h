@@ -7,8 +7,10 @@
 // running when the call returns; wait() and download() finish them. No operation allocates device memory.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +48,11 @@ class Device {
   virtual void download(void* host, const void* from, size_t bytes) = 0;  // waits
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void wait() = 0;
+
+  // Does work(), which is a number of run() and copy() calls and nothing else. A GPU keeps those of a key and
+  // starts them at once when the key comes again, without work(): so a key must mean the same calls on the
+  // same memory.
+  virtual void repeat(std::span<const int32_t> /*key*/, const std::function<void()>& work) { work(); }
 
   virtual std::unique_ptr<Matrix> pack(const MatrixSource&) = 0;
   virtual std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) = 0;

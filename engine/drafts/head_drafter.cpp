@@ -48,16 +48,16 @@ void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish>
     if (going.empty()) return;
     Batch batch;
     std::vector<int32_t> hidden;
-    int count = 1;
+    batch.candidates = 1;
     for (const DraftWish* wish : going) {
       Lane& lane = *wish->lane;
       const int32_t token = step ? lane.guesses.back() : lane.tokens.back();
       batch.add({&token, 1}, lane.done - 1 + step, lane.pages, lane.slot);
       hidden.push_back(hidden_of[&lane]);
-      count = std::max(count, lane.chooser->guess_candidates());
+      batch.candidates = std::max(batch.candidates, lane.chooser->guess_candidates());
     }
     forward_.draft(batch, hidden);
-    logits_.read(forward_.logits(), batch.rows(), forward_.draft_vocabulary(), count);
+    logits_.read(batch.rows(), forward_.draft_vocabulary(), batch.candidates);
     for (int row = 0; row < batch.rows(); ++row) {
       Lane& lane = *going[row]->lane;
       hidden_of[&lane] = forward_.drafted(row);

@@ -117,16 +117,17 @@ void Runner::measure() {
     Batch batch;
     batch.add(tokens, 0, {&page, 1}, 0, rows - 1);
     batch.logit_rows = hidden;
+    batch.candidates = 1;
     timed(rows, costs_.round, [&] {
       forward_.run(batch);
-      logits_.read(forward_.logits(), rows, config_.vocabulary, 1);
+      logits_.read(rows, config_.vocabulary, 1);
       forward_.settle(batch, std::vector<int>{rows});
       device_.wait();
     });
     if (head_ && rows <= limits_.lanes)
       timed(rows, costs_.draft, [&] {
         forward_.draft(batch, hidden);
-        logits_.read(forward_.logits(), rows, forward_.draft_vocabulary(), 1);
+        logits_.read(rows, forward_.draft_vocabulary(), 1);
       });
   }
 }

@@ -1,32 +1,28 @@
 // Rows of logits as choosers want them: the largest of each row, read from the device.
 #pragma once
 
-#include <vector>
-
-#include "engine/memory/device_array.h"
+#include "engine/models/forward.h"
 #include "engine/sampling/chooser.h"
 
 namespace lockstep::engine {
 
 class LogitRows {
  public:
-  LogitRows(kernels::Device&, int most_rows);
+  LogitRows(kernels::Device& device, Forward& forward) : device_(device), forward_(forward) {}
 
-  // `logits`: [rows][vocabulary] in device memory; `count`: how many of the largest. They replace those of
-  // the call before.
-  void read(const float* logits, int rows, int vocabulary, int count);
-  bool finite(int row) const { return finite_host_[row] != 0; }
+  // Of the last run() or draft() of the Forward, a batch of `rows` rows of logits, which it waits for. They
+  // replace those of the call before.
+  void read(int rows, int vocabulary, int candidates);
+  bool finite(int row) const { return finite_[row] != 0; }
   // Holds until the next read().
   LogitRow row(int row) const;
 
  private:
   kernels::Device& device_;
-  const float* logits_ = nullptr;
+  Forward& forward_;
   int vocabulary_ = 0, count_ = 0;
-  DeviceArray<int32_t> id_, finite_;
-  DeviceArray<float> logit_, maximum_, log_sum_;
-  std::vector<int32_t> id_host_, finite_host_;
-  std::vector<float> logit_host_, maximum_host_, log_sum_host_;
+  const int32_t *id_ = nullptr, *finite_ = nullptr;
+  const float *logit_ = nullptr, *maximum_ = nullptr, *log_sum_ = nullptr;
 };
 
 }  // namespace lockstep::engine

@@ -65,18 +65,20 @@ bool Runner::turn() {
   land();
   if (courier_) courier_->turn();
   if (active_.empty()) return false;
-  const Batch batch = assemble();
-  const auto start = Clock::now();
-  forward_.run(batch);
-  int decoded = 0, count = 1;
+  Batch batch = assemble();
+  int decoded = 0;
+  batch.candidates = 1;
   for (const Share& share : shares_) {
     if (share.lane->pending() == 1) decoded += share.rows.rows;
-    if (share.first_row >= 0) count = std::max(count, share.lane->chooser->candidates_wanted());
+    if (share.first_row >= 0)
+      batch.candidates = std::max(batch.candidates, share.lane->chooser->candidates_wanted());
   }
+  const auto start = Clock::now();
+  forward_.run(batch);
   if (batch.logit_rows.empty())
     device_.wait();
   else
-    logits_.read(forward_.logits(), static_cast<int>(batch.logit_rows.size()), config_.vocabulary, count);
+    logits_.read(static_cast<int>(batch.logit_rows.size()), config_.vocabulary, batch.candidates);
   choose_tokens();
   std::vector<int> stands;
   for (const Share& share : shares_) stands.push_back(share.stands);

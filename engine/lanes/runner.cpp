@@ -30,7 +30,7 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       store_(store),
       tell_(std::move(tell)),
       message_start_(tokenizer.id("<|im_start|>")),
-      logits_(device, std::max(limits.lanes, limits.draft_rows)) {
+      logits_(device, forward) {
   if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   if (store) courier_.emplace(*store, forward_, pages_);

@@ -11,6 +11,8 @@ using namespace kernels;
 
 namespace {
 
+constexpr size_t sequence_words = sizeof(Sequence) / sizeof(int32_t);
+
 // Makes arrays of a scratch and adds up their bytes.
 struct Maker {
   Device& device;
@@ -55,12 +57,9 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
   const size_t rows = capacity.rows, lanes = capacity.lanes;
   const int values = delta_.value_heads * delta_.value_dim,
             heads = attention_.query_heads * attention_.head_dim;
-  make(s.tokens, rows);
-  make(s.positions, rows);
-  make(s.row_sequence, rows);
-  make(s.sequences, lanes);
-  make(s.pages, lanes * capacity.lane_pages);
-  make(s.logit_rows, capacity.logit_rows);
+  make(s.tables, 4 * rows + capacity.logit_rows + lanes * (sequence_words + capacity.lane_pages));
+  s.host_tables.reserve(s.tables.size());
+  make(s.settled, lanes);
   make(s.residual, rows * config.hidden);
   make(s.branch, rows * config.hidden);
   make(s.hidden, capacity.rows, config.hidden);
@@ -95,11 +94,12 @@ Forward::Forward(Device& device, const ModelConfig& config, const Weights& weigh
   const size_t held = weights.draft ? lanes * held_rows : 0;
   make(s.stream, (rows + capacity.draft_rows + held) * config.hidden);
   if (weights.draft) {
-    make(s.hidden_rows, rows);
     make(s.joined, capacity.rows, 2 * config.hidden);
   }
   make(s.last, capacity.logit_rows, config.hidden);
   make(s.logits, size_t(capacity.logit_rows) * config.vocabulary);
+  make(s.candidates, capacity.logit_rows * candidate_bytes(most_candidates));
+  s.host_candidates.resize(s.candidates.size());
   s.bytes = make.bytes;
 }
 
@@ -148,28 +148,6 @@ void Forward::copy_page(int32_t from, int32_t to) {
 
 const float* Forward::logits() const { return scratch_->logits.data(); }
 
-void Forward::upload(const Batch& batch) {
-  Scratch& s = *scratch_;
-  s.tokens.upload(batch.tokens);
-  s.positions.upload(batch.positions);
-  s.row_sequence.upload(batch.row_sequence);
-  s.sequences.upload(batch.sequences);
-  s.pages.upload(batch.pages);
-  s.logit_rows.upload(batch.logit_rows);
-  round_ = {batch.rows(),
-            static_cast<int>(batch.sequences.size()),
-            s.sequences.data(),
-            s.positions.data(),
-            s.row_sequence.data(),
-            s.pages.data(),
-            0,
-            0};
-  for (const Sequence& sequence : batch.sequences) {
-    round_.most_rows = std::max(round_.most_rows, sequence.rows);
-    round_.most_positions = std::max(round_.most_positions, sequence.first_position + sequence.rows);
-  }
-}
-
 void Forward::norm_into_hidden(const float* add, const DeviceFloats& weight, const Matrix& reader) {
   Scratch& s = *scratch_;
   s.hidden.begin(round_.rows, config_.hidden);
@@ -188,10 +166,15 @@ const Forward::Recurrence& Forward::recurrence(size_t index) const {
 }
 
 void Forward::run(const Batch& batch) {
-  Scratch& s = *scratch_;
   upload(batch);
   drafted_ = !batch.sequences.empty() && batch.sequences.front().keep == 0;
-  device_.run(Embed{batch.rows(), s.tokens.data(), weights_.embedding.get(), s.residual.data()});
+  found_ = static_cast<int>(batch.logit_rows.size() * candidate_bytes(batch.candidates));
+  repeat(batch, 0, &Forward::run_layers);
+}
+
+void Forward::run_layers(const Batch& batch) {
+  Scratch& s = *scratch_;
+  device_.run(Embed{batch.rows(), s.tokens, weights_.embedding.get(), s.residual.data()});
   const float* add = nullptr;
   size_t delta_index = 0, attention_index = 0;
   for (const LayerWeights& layer : weights_.layers) {
@@ -211,8 +194,9 @@ void Forward::run(const Batch& batch) {
   norm_stream(weights_.norm, s.stream.data());
   if (!wanted) return;
   s.last.begin(wanted, config_.hidden);
-  device_.run(Gather{wanted, config_.hidden, s.logit_rows.data(), s.stream.data(), s.last.x()});
+  device_.run(Gather{wanted, config_.hidden, s.logit_rows, s.stream.data(), s.last.x()});
   project(device_, s.last, {{&weights_.output(), s.logits.data(), config_.vocabulary}});
+  find_candidates(batch, wanted, config_.vocabulary);
 }
 
 void Forward::feed(const LayerWeights& layer) {

@@ -19,6 +19,7 @@ struct Batch {
   std::vector<kernels::Sequence> sequences;
   std::vector<int32_t> pages;       // page tables, see Sequence::page_table
   std::vector<int32_t> logit_rows;  // rows whose logits are wanted
+  int candidates = 0;               // how many of the largest of each row's logits are wanted
 
   // Adds a lane's rows; page_table holds a page for each 64 positions up to the last row's. The last `drafts`
   // of the tokens are guesses: the lane's state stays as it was until settle() says how many rows stand.
@@ -65,6 +66,9 @@ class Forward {
   void settle(const Batch&, std::span<const int> stands);
   // Of the last run(), [logit_rows][vocabulary], or draft(), [rows][draft_vocabulary()], in device memory.
   const float* logits() const;
+  // Of the same rows, what kernels::Candidates says of them, in host memory: [rows][candidates] ids, as many
+  // logits, then each row's maximum, log_sum and finite. Waits; holds until the next call.
+  std::span<const std::byte> candidates();
 
   // The multi-token head, if the checkpoint has one. It is no part of what the model says: it only guesses.
   // A row joins the token of position p + 1 to the hidden row of p, as position p, and guesses the token of
@@ -93,8 +97,14 @@ class Forward {
   void each_state_part(int slot, const Part&) const;
   template <class Part>
   void each_page_part(int32_t page, const Part&) const;
-  void upload(const Batch&);
-  void begin_draft(const Batch&, std::span<const int32_t> hidden);
+  void upload(const Batch&, std::span<const int32_t> hidden = {});
+  void repeat(const Batch&, int kind, void (Forward::*work)(const Batch&));
+  void run_layers(const Batch&);
+  void find_candidates(const Batch&, int rows, int vocabulary);
+  void begin_draft(const Batch&);
+  void read_draft_layer(const Batch&);
+  void draft_layer(const Batch&);
+  void settle_layers(const kernels::Round&);
   void norm_into_hidden(const float* add, const DeviceFloats& weight, const kernels::Matrix& reader);
   void norm_stream(const DeviceFloats& weight, float* out);
   const Recurrence& recurrence(size_t index) const;
@@ -112,6 +122,7 @@ class Forward {
   const kernels::DeltaShape delta_;
   kernels::Round round_;
   bool drafted_ = false;  // whether the last run() had drafts
+  int found_ = 0;         // bytes of candidates
   std::unique_ptr<Scratch> scratch_;
   std::vector<DeviceArray<float>> conv_states_, delta_states_;  // of each delta layer: [slots][…]
   // Of each attention layer, the multi-token head's last: [pages][page].

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "engine/models/forward_scratch.h"
 
 namespace lockstep::engine {
@@ -12,10 +14,16 @@ void Forward::settle(const Batch& batch, std::span<const int> stands) {
     sequences.push_back(batch.sequences[i]);
     sequences.back().keep = stands[i];
   }
-  s.sequences.upload(sequences);
+  s.settled.upload(sequences);
   Round replayed = round_;
+  replayed.sequence = s.settled.data();
   replayed.sequences = static_cast<int>(sequences.size());
   replayed.rows = sequences.back().first_row + sequences.back().rows;
+  const std::array<int32_t, 5> key = {2, replayed.rows, replayed.sequences, replayed.most_rows, round_.rows};
+  device_.repeat(key, [&] { settle_layers(replayed); });
+}
+
+void Forward::settle_layers(const Round& replayed) {
   size_t index = 0;
   for (const LayerWeights& layer : weights_.layers) {
     const auto* w = std::get_if<DeltaWeights>(&layer.mixer);
@@ -35,14 +43,12 @@ void Forward::hold(int row, int slot, int index) {
 }
 
 // The head's inputs joined, up to its layer's first norm.
-void Forward::begin_draft(const Batch& batch, std::span<const int32_t> hidden) {
+void Forward::begin_draft(const Batch& batch) {
   Scratch& s = *scratch_;
   const DraftWeights& w = *weights_.draft;
   const int rows = batch.rows(), length = config_.hidden;
-  upload(batch);
-  s.hidden_rows.upload(hidden);
-  device_.run(Embed{rows, s.tokens.data(), weights_.embedding.get(), s.residual.data()});
-  device_.run(Gather{rows, length, s.hidden_rows.data(), s.stream.data(), s.branch.data()});
+  device_.run(Embed{rows, s.tokens, weights_.embedding.get(), s.residual.data()});
+  device_.run(Gather{rows, length, s.hidden_rows, s.stream.data(), s.branch.data()});
   s.joined.begin(rows, 2 * length);
   device_.run(Norm{rows, length, s.residual.data(), nullptr, w.embedding_norm.data(), config_.norm_eps,
                    s.joined.x(), 2 * length, nullptr});
@@ -53,10 +59,15 @@ void Forward::begin_draft(const Batch& batch, std::span<const int32_t> hidden) {
 }
 
 void Forward::read_draft(const Batch& batch, std::span<const int32_t> hidden) {
+  upload(batch, hidden);
+  repeat(batch, 1, &Forward::read_draft_layer);
+}
+
+void Forward::read_draft_layer(const Batch& batch) {
   Scratch& s = *scratch_;
   const auto& w = std::get<AttentionWeights>(weights_.draft->layer.mixer);
   const int keys = attention_.key_heads * attention_.head_dim;
-  begin_draft(batch, hidden);
+  begin_draft(batch);
   project(device_, s.hidden, {{w.k.get(), s.k.data(), keys}, {w.v.get(), s.v.data(), keys}});
   // Nobody reads these rows' queries: they are made of whatever q_gate holds.
   const Blocks q{s.q_high.data(),
@@ -79,16 +90,23 @@ void Forward::read_draft(const Batch& batch, std::span<const int32_t> hidden) {
 }
 
 void Forward::draft(const Batch& batch, std::span<const int32_t> hidden) {
+  upload(batch, hidden);
+  found_ = static_cast<int>(batch.rows() * candidate_bytes(batch.candidates));
+  repeat(batch, 3, &Forward::draft_layer);
+}
+
+void Forward::draft_layer(const Batch& batch) {
   Scratch& s = *scratch_;
   const DraftWeights& w = *weights_.draft;
   float* out = s.stream.data() + size_t(capacity_.rows) * config_.hidden;
-  begin_draft(batch, hidden);
+  begin_draft(batch);
   mix(std::get<AttentionWeights>(w.layer.mixer), pages_.size() - 1);
   feed(w.layer);
   norm_stream(w.norm, out);
   s.last.begin(batch.rows(), config_.hidden);
   device_.copy(s.last.x(), out, size_t(batch.rows()) * config_.hidden * sizeof(float));
   project(device_, s.last, {{w.output.get(), s.logits.data(), w.output->outputs}});
+  find_candidates(batch, batch.rows(), w.output->outputs);
 }
 
 }  // namespace lockstep::engine

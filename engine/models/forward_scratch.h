@@ -5,6 +5,9 @@
 
 namespace lockstep::engine {
 
+// What is said of one row's logits: ids and logits, then maximum, log_sum and finite.
+inline constexpr size_t candidate_bytes(int count) { return (2 * size_t(count) + 3) * sizeof(int32_t); }
+
 // What the recurrence of one delta layer reads, and what a replay of it needs.
 struct Forward::Recurrence {
   DeviceFloats qkv, convolved, a, update;  // update: only where a replay may follow
@@ -12,8 +15,11 @@ struct Forward::Recurrence {
 
 // What a round computes with, sized for the largest one.
 struct Forward::Scratch {
-  DeviceArray<int32_t> tokens, positions, row_sequence, pages, logit_rows, hidden_rows;
-  DeviceArray<kernels::Sequence> sequences;
+  // A batch's tables, one after the other, copied in one go.
+  DeviceArray<int32_t> tables;
+  std::vector<int32_t> host_tables;
+  const int32_t *tokens = nullptr, *logit_rows = nullptr, *hidden_rows = nullptr;
+  DeviceArray<kernels::Sequence> settled;
   DeviceFloats residual, branch;  // [rows][hidden]: the stream, and what the last layer adds to it
   Rows hidden, inner;             // inputs of linear layers: of hidden size, and of any other
   Recurrence recurrence;
@@ -29,6 +35,8 @@ struct Forward::Scratch {
   Rows joined;  // [rows][2 * hidden]: inputs of the multi-token head
   Rows last;
   DeviceFloats logits;
+  DeviceArray<std::byte> candidates;
+  std::vector<std::byte> host_candidates;
   uint64_t bytes = 0;
 };
 

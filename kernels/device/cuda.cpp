@@ -16,6 +16,8 @@ struct Context;
 struct Stream;
 struct Module;
 struct Function;
+struct GraphOfCalls;
+struct StartedGraph;
 struct LaunchAttribute {
   int id;
   char pad[4];
@@ -35,6 +37,7 @@ constexpr int attribute_major = 75, attribute_minor = 76, attribute_multiprocess
 constexpr int function_most_shared = 8;
 constexpr int launch_may_overlap = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 constexpr unsigned stream_non_blocking = 1;
+constexpr int capture_of_this_thread = 1;
 constexpr size_t shared_without_asking = 48 << 10;
 
 struct Driver {
@@ -64,6 +67,12 @@ struct Driver {
   int (*module_function)(Function**, Module*, const char*);
   int (*function_set)(Function*, int, int);
   int (*launch)(const LaunchConfig*, Function*, void**, void**);
+  int (*capture_begin)(Stream*, int);
+  int (*capture_end)(Stream*, GraphOfCalls**);
+  int (*graph_instantiate)(StartedGraph**, GraphOfCalls*, unsigned long long);
+  int (*graph_launch)(StartedGraph*, Stream*);
+  int (*graph_destroy)(GraphOfCalls*);
+  int (*graph_release)(StartedGraph*);
 
   bool complete() {
     return library.find("cuInit", init) && library.find("cuGetErrorString", error_string) &&
@@ -83,7 +92,12 @@ struct Driver {
            library.find("cuStreamSynchronize", stream_wait) &&
            library.find("cuModuleLoadData", module_load) && library.find("cuModuleUnload", module_unload) &&
            library.find("cuModuleGetFunction", module_function) &&
-           library.find("cuFuncSetAttribute", function_set) && library.find("cuLaunchKernelEx", launch);
+           library.find("cuFuncSetAttribute", function_set) && library.find("cuLaunchKernelEx", launch) &&
+           library.find("cuStreamBeginCapture_v2", capture_begin) &&
+           library.find("cuStreamEndCapture", capture_end) &&
+           library.find("cuGraphInstantiateWithFlags", graph_instantiate) &&
+           library.find("cuGraphLaunch", graph_launch) && library.find("cuGraphDestroy", graph_destroy) &&
+           library.find("cuGraphExecDestroy", graph_release);
   }
   std::string text(int error) const {
     const char* words = nullptr;
@@ -159,6 +173,25 @@ class Cuda final : public Runtime {
     check(driver_.stream_wait(stream_), "waiting for the GPU");
   }
 
+  bool has_graphs() const override { return true; }
+  void begin_graph() override {
+    use();
+    check(driver_.capture_begin(stream_, capture_of_this_thread), "beginning a graph");
+  }
+  std::unique_ptr<Graph> end_graph() override {
+    GraphOfCalls* calls = nullptr;
+    check(driver_.capture_end(stream_, &calls), "ending a graph");
+    StartedGraph* started = nullptr;
+    const int error = driver_.graph_instantiate(&started, calls, 0);
+    driver_.graph_destroy(calls);
+    check(error, "making a graph");
+    return std::make_unique<OwnGraph>(driver_, context_, started);
+  }
+  void start(const Graph& graph) override {
+    use();
+    check(driver_.graph_launch(static_cast<const OwnGraph&>(graph).started, stream_), "starting a graph");
+  }
+
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     use();
@@ -173,6 +206,17 @@ class Cuda final : public Runtime {
   }
 
  private:
+  struct OwnGraph final : Graph {
+    OwnGraph(const Driver& driver_, Context* context_, StartedGraph* started_)
+        : driver(driver_), context(context_), started(started_) {}
+    ~OwnGraph() override {
+      driver.context_set(context);
+      driver.graph_release(started);
+    }
+    const Driver& driver;
+    Context* context;
+    StartedGraph* started;
+  };
   struct Known {
     Function* function;
     size_t shared_bytes;

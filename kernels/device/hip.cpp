@@ -19,9 +19,12 @@ namespace {
 struct Stream;
 struct Module;
 struct Function;
+struct GraphOfCalls;
+struct StartedGraph;
 constexpr int error_out_of_memory = 2;
 constexpr int attribute_multiprocessors = 63;
 constexpr unsigned stream_non_blocking = 1;
+constexpr int capture_of_this_thread = 1;
 constexpr int copy_to_device = 1, copy_to_host = 2, copy_on_device = 3;
 
 struct Hip {
@@ -45,6 +48,12 @@ struct Hip {
   int (*module_function)(Function**, Module*, const char*);
   int (*launch)(Function*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream*,
                 void**, void**);
+  int (*capture_begin)(Stream*, int);
+  int (*capture_end)(Stream*, GraphOfCalls**);
+  int (*graph_instantiate)(StartedGraph**, GraphOfCalls*, void*, char*, size_t);
+  int (*graph_launch)(StartedGraph*, Stream*);
+  int (*graph_destroy)(GraphOfCalls*);
+  int (*graph_release)(StartedGraph*);
 
   bool complete() {
     return library.find("hipInit", init) && library.find("hipGetErrorString", error_string) &&
@@ -59,7 +68,12 @@ struct Hip {
            library.find("hipStreamSynchronize", stream_wait) &&
            library.find("hipModuleLoadData", module_load) && library.find("hipModuleUnload", module_unload) &&
            library.find("hipModuleGetFunction", module_function) &&
-           library.find("hipModuleLaunchKernel", launch);
+           library.find("hipModuleLaunchKernel", launch) &&
+           library.find("hipStreamBeginCapture", capture_begin) &&
+           library.find("hipStreamEndCapture", capture_end) &&
+           library.find("hipGraphInstantiate", graph_instantiate) &&
+           library.find("hipGraphLaunch", graph_launch) && library.find("hipGraphDestroy", graph_destroy) &&
+           library.find("hipGraphExecDestroy", graph_release);
   }
 };
 
@@ -140,6 +154,25 @@ class HipRuntime final : public Runtime {
     check(hip_.stream_wait(stream_), "waiting for the GPU");
   }
 
+  bool has_graphs() const override { return true; }
+  void begin_graph() override {
+    use();
+    check(hip_.capture_begin(stream_, capture_of_this_thread), "beginning a graph");
+  }
+  std::unique_ptr<Graph> end_graph() override {
+    GraphOfCalls* calls = nullptr;
+    check(hip_.capture_end(stream_, &calls), "ending a graph");
+    StartedGraph* started = nullptr;
+    const int error = hip_.graph_instantiate(&started, calls, nullptr, nullptr, 0);
+    hip_.graph_destroy(calls);
+    check(error, "making a graph");
+    return std::make_unique<OwnGraph>(hip_, started);
+  }
+  void start(const Graph& graph) override {
+    use();
+    check(hip_.graph_launch(static_cast<const OwnGraph&>(graph).started, stream_), "starting a graph");
+  }
+
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     use();
@@ -150,6 +183,13 @@ class HipRuntime final : public Runtime {
   }
 
  private:
+  struct OwnGraph final : Graph {
+    OwnGraph(const Hip& hip_, StartedGraph* started_) : hip(hip_), started(started_) {}
+    ~OwnGraph() override { hip.graph_release(started); }
+    const Hip& hip;
+    StartedGraph* started;
+  };
+
   void use() { check(hip_.device_set(0), "selecting the GPU"); }
   void check(int error, const char* what) const {
     if (error)

@@ -37,6 +37,16 @@ class Runtime {
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void wait() = 0;
 
+  // Kernels that are started at once. Between begin_graph() and end_graph() launches are kept instead of
+  // started, and nothing but launch() of kernels that ran before, and copy(), may be called.
+  struct Graph {
+    virtual ~Graph() = default;
+  };
+  virtual bool has_graphs() const { return false; }
+  virtual void begin_graph() {}
+  virtual std::unique_ptr<Graph> end_graph() { return nullptr; }
+  virtual void start(const Graph&) {}
+
   // Starts a kernel; args points to its one struct, which is copied.
   virtual void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
                       const void* args) = 0;

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t scratch_bytes = size_t{64} << 20;
 constexpr int most_grid_rows = 65535;           // of a launch's y and z
 constexpr size_t most_shared_bytes = 64 << 10;  // of a block, on every chip
+constexpr size_t most_repeated = 64;            // keys of repeat() that are remembered
 
 unsigned blocks_of(int64_t count, int per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
@@ -32,6 +33,30 @@ GpuDevice::GpuDevice(std::unique_ptr<Runtime> runtime)
     : runtime_(std::move(runtime)), scratch_(runtime_->allocate(scratch_bytes)) {}
 
 GpuDevice::~GpuDevice() { runtime_->release(scratch_); }
+
+void GpuDevice::repeat(std::span<const int32_t> key, const std::function<void()>& work) {
+  if (!runtime_->has_graphs()) return work();
+  const auto [found, is_new] = repeated_.try_emplace({key.begin(), key.end()});
+  Repeated& repeated = found->second;
+  repeated.last_used = ++repeats_;
+  if (repeated.graph) return runtime_->start(*repeated.graph);
+  if (is_new) {
+    if (repeated_.size() > most_repeated) {
+      repeated_.erase(std::ranges::min_element(
+          repeated_, {}, [](const auto& one) -> uint64_t { return one.second.last_used; }));
+    }
+    return work();
+  }
+  runtime_->begin_graph();
+  try {
+    work();
+  } catch (...) {
+    runtime_->end_graph();
+    throw;
+  }
+  repeated.graph = runtime_->end_graph();
+  runtime_->start(*repeated.graph);
+}
 
 size_t GpuDevice::kv_page_bytes(int key_heads, int head_dim) const {
   if (head_dim <= 0 || head_dim > 256 || head_dim % 16 != 0) {

@@ -2,8 +2,10 @@
 // kernels/gpu/.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/device/runtime.h"
 #include "kernels/gpu/args.h"
@@ -41,6 +43,7 @@ class GpuDevice final : public Device {
   }
   void copy(void* to, const void* from, size_t bytes) override { runtime_->copy(to, from, bytes); }
   void wait() override { runtime_->wait(); }
+  void repeat(std::span<const int32_t> key, const std::function<void()>& work) override;
 
   std::unique_ptr<Matrix> pack(const MatrixSource&) override;
   std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) override;
@@ -77,8 +80,16 @@ class GpuDevice final : public Device {
     runtime_->launch(kernel, blocks, threads, shared_bytes, &args);
   }
 
+  // A key that came before; its graph is made when it comes a second time.
+  struct Repeated {
+    std::unique_ptr<Runtime::Graph> graph;
+    uint64_t last_used = 0;
+  };
+
   std::unique_ptr<Runtime> runtime_;
   void* scratch_;
+  std::map<std::vector<int32_t>, Repeated> repeated_;
+  uint64_t repeats_ = 0;
 };
 
 }  // namespace lockstep::kernels::gpu

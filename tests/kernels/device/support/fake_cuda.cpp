@@ -69,5 +69,11 @@ int cuModuleUnload() { return none(); }
 int cuModuleGetFunction() { return none(); }
 int cuFuncSetAttribute() { return none(); }
 int cuLaunchKernelEx() { return none(); }
+int cuStreamBeginCapture_v2() { return none(); }
+int cuStreamEndCapture() { return none(); }
+int cuGraphInstantiateWithFlags() { return none(); }
+int cuGraphLaunch() { return none(); }
+int cuGraphDestroy() { return none(); }
+int cuGraphExecDestroy() { return none(); }
 }
 #pragma GCC visibility pop
