@@ -128,7 +128,7 @@ class Cuda final : public Runtime {
   std::string_view name() const override { return "cuda"; }
   std::string_view description() const override { return description_; }
   int multiprocessors() const override { return multiprocessors_; }
-  int tile_columns() const override { return 8; }
+  int fewest_rows() const override { return 4; }
 
   void* allocate(size_t bytes) override {
     use();

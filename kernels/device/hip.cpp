@@ -114,7 +114,7 @@ class HipRuntime final : public Runtime {
   std::string_view name() const override { return "hip"; }
   std::string_view description() const override { return description_; }
   int multiprocessors() const override { return multiprocessors_; }
-  int tile_columns() const override { return 16; }
+  int fewest_rows() const override { return 16; }
   bool copies_ahead() const override { return false; }
   bool has_matrix_unit() const override { return !chip_.starts_with("gfx10"); }
 

@@ -22,8 +22,8 @@ class Runtime {
   virtual ~Runtime() = default;
   virtual std::string_view name() const = 0;         // "cuda", "hip"
   virtual std::string_view description() const = 0;  // chip and memory
-  // Of the chip's code (tiles.h).
-  virtual int tile_columns() const = 0;
+  // Of the chip's code: rows that the smallest linear layers are made for (tiles.h).
+  virtual int fewest_rows() const = 0;
   virtual int multiprocessors() const { return 1; }
   virtual bool has_matrix_unit() const { return true; }
   virtual bool copies_ahead() const { return true; }  // stream.h takes shared memory

@@ -26,6 +26,7 @@ constexpr int step_inputs = 32;  // k of one step
 
 constexpr int tile_columns = 16;
 constexpr bool whole_columns = false;  // see WholeColumns
+constexpr bool joined_planes = false;  // see tile_inputs
 constexpr int tile_sums = 8;           // sums of a tile that a lane holds
 constexpr int lane_tile_rows = 8;      // different rows among them
 
@@ -231,6 +232,7 @@ DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
 
 constexpr int tile_columns = 8;
 constexpr bool whole_columns = true;  // see WholeColumns
+constexpr bool joined_planes = true;  // see tile_inputs
 constexpr int tile_sums = 4;
 constexpr int lane_tile_rows = 2;
 
@@ -334,6 +336,27 @@ DEVICE_FUNCTION void multiply(TileSums& sums, const TileA& a, const TileB& b) {
 }
 
 #endif
+
+// Rows of inputs are two planes of bytes, whose products with A join to one result. The planes are tiles of
+// their own, or neighbouring columns of one tile where a lane holds the sums of both.
+constexpr int tile_inputs = joined_planes ? tile_columns / 2 : tile_columns;  // rows of inputs of a tile
+constexpr int tile_results = joined_planes ? tile_sums / 2 : tile_sums;       // of a lane
+constexpr int tile_planes = joined_planes ? 1 : 2;                            // tiles for the same rows
+DEVICE_FUNCTION int input_of_lane(int lane) { return joined_planes ? b_column(lane) / 2 : b_column(lane); }
+DEVICE_FUNCTION int plane_of_lane(int lane, int plane) { return joined_planes ? b_column(lane) % 2 : plane; }
+// All results of a lane are of one row of inputs.
+DEVICE_FUNCTION int result_input(int lane) {
+  return joined_planes ? sum_column(lane, 0) / 2 : sum_column(lane, 0);
+}
+DEVICE_FUNCTION int result_row(int lane, int i) { return sum_row(lane, joined_planes ? 2 * i : i); }
+DEVICE_FUNCTION constexpr int result_row_index(int i) { return sum_row_index(joined_planes ? 2 * i : i); }
+DEVICE_FUNCTION int32_t result(const TileSums* plane, int i) {
+  if constexpr (joined_planes) {
+    return plane[0].sum[2 * i] * 256 + plane[0].sum[2 * i + 1];
+  } else {
+    return plane[0].sum[i] * 256 + plane[1].sum[i];
+  }
+}
 
 constexpr int a_unit_bytes = tile_rows * unit_inputs;
 // Where byte k (0 to 63) of row r lies in a packed unit of A: [step][lane][16].

@@ -70,6 +70,7 @@ struct LinearArgs {
   const float* x;
   int32_t rows, rows_per_input, parts, strips;
   int32_t warps;  // of a strip
+  int32_t turns;  // whose sums shared memory holds
   const int32_t* expert;
   LinearPart part[most_parts];
 };

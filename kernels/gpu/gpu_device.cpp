@@ -11,9 +11,9 @@ namespace {
 
 // Working memory: parts of attention, weights on their way into their layout.
 constexpr size_t scratch_bytes = size_t{64} << 20;
-constexpr int most_grid_rows = 65535;           // of a launch's y and z
-constexpr size_t most_shared_bytes = 64 << 10;  // of a block, on every chip
-constexpr size_t most_repeated = 64;            // keys of repeat() that are remembered
+constexpr int most_grid_rows = 65535;      // of a launch's y and z
+constexpr int held_sums_bytes = 24 << 10;  // of a block of linear layers
+constexpr size_t most_repeated = 64;       // keys of repeat() that are remembered
 
 unsigned blocks_of(int64_t count, int per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
@@ -82,15 +82,14 @@ void GpuDevice::run(const Embed& op) {
 
 void GpuDevice::run(const Norm& op) {
   if (op.rows == 0) return;
-  const size_t shared = (static_cast<size_t>(op.length) + 1) * sizeof(float);
-  if (shared > most_shared_bytes) {
-    throw DeviceError("the GPU takes rows of at most " +
-                      std::to_string(most_shared_bytes / sizeof(float) - 1) + " numbers; this model's have " +
-                      std::to_string(op.length));
+  if (op.length > most_norm_length) {
+    throw DeviceError("the GPU takes rows of at most " + std::to_string(most_norm_length) +
+                      " numbers; this model's have " + std::to_string(op.length));
   }
   const NormArgs args{op.length, op.out_stride, op.eps, op.x,
                       op.add,    op.weight,     op.out, op.blocks ? *op.blocks : Blocks{}};
-  launch("rms_norm", {static_cast<unsigned>(op.rows)}, 256, shared, args);
+  launch("rms_norm", {static_cast<unsigned>(op.rows)}, norm_threads,
+         (static_cast<size_t>(op.length) + 1) * sizeof(float), args);
 }
 
 void GpuDevice::run(const Gather& op) {
@@ -114,10 +113,9 @@ void GpuDevice::run(const Router& op) {
 
 void GpuDevice::run(const Candidates& op) {
   if (op.rows == 0) return;
-  constexpr size_t shared = 256 * 4 + 16 + 256 * 8 + 2 * 2048 * 4;
   const CandidatesArgs args{op.vocabulary, op.count,   op.logits,  op.id,
                             op.logit,      op.maximum, op.log_sum, op.finite};
-  launch("candidates", {static_cast<unsigned>(op.rows)}, 256, shared, args);
+  launch("candidates", {static_cast<unsigned>(op.rows)}, candidate_threads, candidate_shared_bytes, args);
 }
 
 void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
@@ -138,29 +136,46 @@ void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
            many_warps * 32, static_cast<size_t>(shared), args);
     return;
   }
-  // Kernels are made for these numbers of columns, as the chip's tiles allow.
-  const int few = std::max(8, runtime_->tile_columns());
-  int columns = few;
-  if (!args.expert && args.rows > few && runtime_->has_matrix_unit()) columns = args.rows <= 16 ? 16 : 32;
+  // Kernels are made for 4, 8, 16 or 32 rows, as the chip's tiles allow.
+  int columns = runtime_->fewest_rows();
+  const int most = args.expert || !runtime_->has_matrix_unit() ? columns : 32;
+  while (columns < most && columns < args.rows) columns *= 2;
   const unsigned y = args.expert ? rows_of_grid(args.rows) : blocks_of(args.rows, columns);
   LinearArgs shared_out = args;
-  shared_out.warps = warps_of_strip(args, strips * y, halves);
+  share_out(shared_out, columns, halves, strips * y);
   const int warps = halves * shared_out.warps;
-  const int shared = (streams ? streams_bytes(w.bits, w.group, warps) : 0) + sums_bytes(columns, warps);
-  launch(kernel + std::to_string(columns == few ? 8 : columns), {strips, y},
-         static_cast<unsigned>(warps) * 32, static_cast<size_t>(shared), shared_out);
+  const int shared =
+      (streams ? streams_bytes(w.bits, w.group, warps) : 0) + shared_out.turns * sums_bytes(columns, warps);
+  launch(kernel + std::to_string(columns), {strips, y}, static_cast<unsigned>(warps) * 32,
+         static_cast<size_t>(shared), shared_out);
 }
 
-// As few warps for a strip as fill the chip, and no more than its segments keep busy.
-int GpuDevice::warps_of_strip(const LinearArgs& args, unsigned blocks, int halves) const {
-  if (!runtime_->copies_ahead()) return fewest_warps;
-  constexpr int wanted_of_multiprocessor = 20;
-  const int wanted =
-      runtime_->multiprocessors() * wanted_of_multiprocessor / (static_cast<int>(blocks) * halves);
-  const int segments = (args.part[0].weights.inputs + segment_inputs - 1) / segment_inputs;
-  const int warps = std::clamp(wanted, fewest_warps, most_warps / halves);
-  const int turns = (segments + warps - 1) / warps;
-  return std::max(fewest_warps, (segments + turns - 1) / turns);
+// Shares a strip's segments out among so many warps that the multiprocessor with the most blocks ends first;
+// one streams at its full rate from about 20 warps on.
+void GpuDevice::share_out(LinearArgs& args, int columns, int halves, unsigned blocks) const {
+  const PackedWeights& w = args.part[0].weights;
+  const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
+  constexpr int full_rate_warps = 20, registers = 65536, shared = 220 << 10, most_threads = 2048;
+  const int registers_of_thread = columns == 4 ? 80 : columns == 8 ? 128 : 168;
+  const int64_t each = blocks_of(blocks, runtime_->multiprocessors());
+  const int most = runtime_->copies_ahead() ? most_warps / halves : fewest_warps;
+  int64_t least = INT64_MAX;
+  for (int warps = fewest_warps; warps <= most; ++warps) {
+    const int turns = (segments + warps - 1) / warps, sums = sums_bytes(columns, halves * warps);
+    const int held = std::clamp(held_sums_bytes / sums, 1, turns);
+    const int bytes = streams_bytes(w.bits, w.group, halves * warps) + held * sums + 1024;
+    const int64_t resident = std::max(1, std::min({registers / (registers_of_thread * 32 * halves * warps),
+                                                   shared / bytes, most_threads / (32 * halves * warps)}));
+    const auto time = [&](int64_t at_once) {
+      return turns * std::max<int64_t>(at_once * halves * warps, full_rate_warps);
+    };
+    const int64_t rest = each % resident;
+    const int64_t all = each / resident * time(resident) + (rest ? time(rest) : 0);
+    if (all >= least) continue;
+    least = all;
+    args.warps = warps;
+    args.turns = held;
+  }
 }
 
 // Parts of one width, group and form share a launch.
@@ -169,7 +184,7 @@ void GpuDevice::run(const Linear& op) {
   std::vector<bool> done(op.outputs.size(), false);
   for (size_t first = 0; first < op.outputs.size(); ++first) {
     if (done[first]) continue;
-    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, 0, 0, op.expert, {}};
+    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, 0, 0, 0, op.expert, {}};
     const PackedWeights& w = stored(op.outputs[first].matrix).weights;
     for (size_t i = first; i < op.outputs.size(); ++i) {
       const GpuMatrix& matrix = stored(op.outputs[i].matrix);
@@ -187,7 +202,7 @@ void GpuDevice::run(const Linear& op) {
 void GpuDevice::run(const SwiGlu& op) {
   if (op.rows == 0) return;
   const GpuMatrix& matrix = stored(op.gate_up);
-  LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 1, matrix.strips, 0, op.expert, {}};
+  LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 1, matrix.strips, 0, 0, op.expert, {}};
   args.part[0] = {matrix.weights, op.out, matrix.outputs, 0};
   linear("swiglu", args, 2);
   quantize(op.rows, op.out, op.blocks);

@@ -71,7 +71,7 @@ class GpuDevice final : public Device {
   void fill(GpuMatrix&, const MatrixSource&, int half);
   void quantize(int rows, const float* x, const Blocks*);
   void linear(const char* kind, const LinearArgs&, int halves);
-  int warps_of_strip(const LinearArgs&, unsigned blocks, int halves) const;
+  void share_out(LinearArgs&, int columns, int halves, unsigned blocks) const;
   void convolve(const ConvolutionArgs&, const DeltaShape&);
   void delta(const char* kind, const DeltaArgs&);
   template <class Args>

@@ -24,7 +24,7 @@ LOCKSTEP_CANON constexpr int unit_bytes(int bits, int group, bool wide) {
 
 // Of the linear layers' blocks. The warps of a strip share its segments out: a turn gives each the next one.
 constexpr int fewest_warps = 4, most_warps = 12;  // of a block; of a pair each half has half of the most
-constexpr int sums_pitch = 36;   // floats from one row's 32 outputs to the next: no bank conflicts
+constexpr int sums_pitch = 40;   // floats from one row's 32 outputs to the next: no bank conflicts
 constexpr int stream_slots = 2;  // pieces of a warp on their way or in use
 constexpr int piece_inputs = 128;
 // The most that a piece of a strip may have.
@@ -44,6 +44,12 @@ constexpr int many_pitch = segment_inputs + 64;
 LOCKSTEP_CANON constexpr int many_inputs_bytes(int group) {
   return 2 * many_columns * (many_pitch + segment_inputs / group * static_cast<int>(sizeof(float)));
 }
+
+constexpr int norm_threads = 1024;
+constexpr int most_norm_length = 16 * norm_threads - 1;  // and one number more, in 64 KiB of shared memory
+
+constexpr int candidate_threads = 1024;
+constexpr size_t candidate_shared_bytes = 256 * 4 + 4 * 4 + 1024 * 8 + 2 * 2048 * 4;
 
 LOCKSTEP_CANON constexpr int units_of_head(int head_dim) {
   return (head_dim + unit_inputs - 1) / unit_inputs;

@@ -12,67 +12,58 @@ DEVICE_FUNCTION uint32_t input_row(const LinearArgs& a, int first, int count, in
   return static_cast<uint32_t>((first + (column < count ? column : count - 1)) / a.rows_per_input);
 }
 
-// Where a lane finds one segment of its input rows in device memory: for each tile of columns one row of
-// bytes, and the multipliers and sums of the columns whose sums it holds. Inputs and groups count from the
+// Where a lane finds one segment of its input rows in device memory: for each tile the row of bytes that it
+// brings, and the multipliers and sums of the row whose results it holds. Inputs and groups count from the
 // segment's first.
 template <int group, int tiles>
 struct Columns {
-  const int8_t *high, *low;
+  const int8_t* plane[tile_planes];
   const float *multiplier, *sum;
-  uint32_t row[tiles], scale[tiles][tile_sums];
+  uint32_t row[tiles], scale[tiles];
 
   // `first` and `count`: output rows.
   DEVICE_METHOD Columns(const LinearArgs& a, int first, int count)
-      : high(a.in.high), low(a.in.low), multiplier(a.in.multiplier), sum(a.in.sum) {
+      : multiplier(a.in.multiplier), sum(a.in.sum) {
     const int lane = lane_index();
+    UNROLL for (int p = 0; p < tile_planes; ++p) plane[p] = plane_of_lane(lane, p) ? a.in.low : a.in.high;
     const auto length = static_cast<uint32_t>(a.in.length);
     UNROLL for (int n = 0; n < tiles; ++n) {
-      row[n] = input_row(a, first, count, n * tile_columns + b_column(lane)) * length;
-      UNROLL for (int i = 0; i < tile_sums; ++i) {
-        scale[n][i] = input_row(a, first, count, n * tile_columns + sum_column(lane, i)) * (length / group);
-      }
+      row[n] = input_row(a, first, count, n * tile_inputs + input_of_lane(lane)) * length;
+      scale[n] = input_row(a, first, count, n * tile_inputs + result_input(lane)) * (length / group);
     }
   }
   DEVICE_METHOD Columns at(int segment) const {
     Columns moved = *this;
-    moved.high += segment * segment_inputs;
-    moved.low += segment * segment_inputs;
+    UNROLL for (int p = 0; p < tile_planes; ++p) moved.plane[p] += segment * segment_inputs;
     moved.multiplier += segment * (segment_inputs / group);
     moved.sum += segment * (segment_inputs / group);
     return moved;
   }
 
-  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const { return high + row[n] + k; }
-  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const { return low + row[n] + k; }
-  DEVICE_METHOD float multiplier_of(int n, int i, int g) const {
-    return multiplier[scale[n][i] + static_cast<uint32_t>(g)];
+  DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const { return plane[p] + row[n] + k; }
+  DEVICE_METHOD float multiplier_of(int n, int g) const {
+    return multiplier[scale[n] + static_cast<uint32_t>(g)];
   }
-  DEVICE_METHOD float sum_of(int n, int i, int g) const {
-    return sum[scale[n][i] + static_cast<uint32_t>(g)];
-  }
+  DEVICE_METHOD float sum_of(int n, int g) const { return sum[scale[n] + static_cast<uint32_t>(g)]; }
 };
 
 // The same for rows of whole segments: multipliers and sums of a segment are brought at once.
 template <int group, int tiles>
 struct WholeColumns {
-  static constexpr int groups = segment_inputs / group, two = 2;  // columns of a tile whose sums a lane holds
-  const int8_t *high[tiles], *low[tiles];
-  float multiplier[tiles][two][groups], sum[tiles][two][groups];
+  static constexpr int groups = segment_inputs / group;
+  const int8_t* own[tile_planes][tiles];
+  float multiplier[tiles][groups], sum[tiles][groups];
 
   DEVICE_METHOD explicit WholeColumns(const Columns<group, tiles>& from) {
     UNROLL for (int n = 0; n < tiles; ++n) {
-      high[n] = from.high + from.row[n];
-      low[n] = from.low + from.row[n];
-      UNROLL for (int c = 0; c < two; ++c) {
-        load(from.multiplier + from.scale[n][c], multiplier[n][c]);
-        load(from.sum + from.scale[n][c], sum[n][c]);
-      }
+      UNROLL for (int p = 0; p < tile_planes; ++p) own[p][n] = from.bytes(p, n, 0);
+      load(from.multiplier + from.scale[n], multiplier[n]);
+      load(from.sum + from.scale[n], sum[n]);
     }
   }
-  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const { return high[n] + k; }
-  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const { return low[n] + k; }
-  DEVICE_METHOD float multiplier_of(int n, int i, int g) const { return multiplier[n][i % two][g]; }
-  DEVICE_METHOD float sum_of(int n, int i, int g) const { return sum[n][i % two][g]; }
+  DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const { return own[p][n] + k; }
+  DEVICE_METHOD float multiplier_of(int n, int g) const { return multiplier[n][g]; }
+  DEVICE_METHOD float sum_of(int n, int g) const { return sum[n][g]; }
 
  private:
   static DEVICE_METHOD void load(const float* from, float* to) {
@@ -93,12 +84,12 @@ struct StripSums {
   static constexpr int unit = inputs_of_unit(group), steps = unit / step_inputs;
   static constexpr int lane_pairs = strip_tiles * lane_tile_rows;  // scales and biases of a lane
   static constexpr int group_steps = group / step_inputs, groups_of_unit = unit / group;
-  float sum[strip_tiles][tiles][tile_sums];
+  float sum[strip_tiles][tiles][tile_results];
 
   DEVICE_METHOD void clear() {
     UNROLL for (int t = 0; t < strip_tiles; ++t) {
       UNROLL for (int n = 0; n < tiles; ++n) {
-        UNROLL for (int i = 0; i < tile_sums; ++i) sum[t][n][i] = 0.0f;
+        UNROLL for (int i = 0; i < tile_results; ++i) sum[t][n][i] = 0.0f;
       }
     }
   }
@@ -108,8 +99,8 @@ struct StripSums {
   DEVICE_METHOD void each(int lane, F f) const {
     UNROLL for (int t = 0; t < strip_tiles; ++t) {
       UNROLL for (int n = 0; n < tiles; ++n) {
-        UNROLL for (int i = 0; i < tile_sums; ++i) {
-          f(n * tile_columns + sum_column(lane, i), t * tile_rows + sum_row(lane, i), sum[t][n][i]);
+        UNROLL for (int i = 0; i < tile_results; ++i) {
+          f(n * tile_inputs + result_input(lane), t * tile_rows + result_row(lane, i), sum[t][n][i]);
         }
       }
     }
@@ -152,11 +143,7 @@ struct StripSums {
         }
       }
       UNROLL for (int n = 0; n < tiles; ++n) {
-        float multiplier[tile_sums], block_sum[tile_sums];
-        UNROLL for (int i = 0; i < tile_sums; ++i) {
-          multiplier[i] = inputs.multiplier_of(n, i, index);
-          block_sum[i] = inputs.sum_of(n, i, index);
-        }
+        const float multiplier = inputs.multiplier_of(n, index), block_sum = inputs.sum_of(n, index);
         if constexpr (scarce_registers && tiles > 1) {
           UNROLL for (int q = 0; q < unit / 64; ++q) {
             UNROLL for (int t = 0; t < strip_tiles; ++t) {
@@ -168,32 +155,35 @@ struct StripSums {
         constexpr bool in_turn = tiles_in_turn || (group == 128 && sizeof(TileA) > sizeof(Quad));
         constexpr int at_once = in_turn ? 1 : strip_tiles;
         UNROLL for (int tile = 0; tile < strip_tiles; tile += at_once) {
-          TileSums h[at_once], l[at_once];
-          UNROLL for (int t = 0; t < at_once; ++t) h[t] = l[t] = no_sums();
-          TileB high[2], low[2];
+          TileSums sums[at_once][tile_planes];
+          UNROLL for (int t = 0; t < at_once; ++t) {
+            UNROLL for (int p = 0; p < tile_planes; ++p) sums[t][p] = no_sums();
+          }
+          TileB own_inputs[tile_planes][2];
           UNROLL for (int s = 0; s < group_steps; ++s) {
             const int step = g * group_steps + s, k = index * group + s * step_inputs;
             keep_order();
-            if constexpr (group == 32) {
-              high[s % 2] = tile_b_plain(inputs.high_bytes(n, k), lane);
-              low[s % 2] = tile_b_plain(inputs.low_bytes(n, k), lane);
-            } else if (s % 2 == 0) {
-              tile_b_two(inputs.high_bytes(n, k), lane, high);
-              tile_b_two(inputs.low_bytes(n, k), lane, low);
+            UNROLL for (int p = 0; p < tile_planes; ++p) {
+              if constexpr (group == 32) {
+                own_inputs[p][s % 2] = tile_b_plain(inputs.bytes(p, n, k), lane);
+              } else if (s % 2 == 0) {
+                tile_b_two(inputs.bytes(p, n, k), lane, own_inputs[p]);
+              }
             }
             UNROLL for (int t = 0; t < at_once; ++t) {
               const TileA codes_of_step = tile_a(own[step / 2][tile + t].step(step % 2));
-              multiply<false>(h[t], codes_of_step, high[s % 2]);
-              multiply<false>(l[t], codes_of_step, low[s % 2]);
+              UNROLL for (int p = 0; p < tile_planes; ++p) {
+                multiply<false>(sums[t][p], codes_of_step, own_inputs[p][s % 2]);
+              }
             }
           }
           UNROLL for (int t = 0; t < at_once; ++t) {
-            UNROLL for (int i = 0; i < tile_sums; ++i) {
-              const int row = (tile + t) * lane_tile_rows + sum_row_index(i);
-              const float d = static_cast<float>(h[t].sum[i] * 256 + l[t].sum[i]) * multiplier[i];
+            UNROLL for (int i = 0; i < tile_results; ++i) {
+              const int row = (tile + t) * lane_tile_rows + result_row_index(i);
+              const float d = static_cast<float>(result(sums[t], i)) * multiplier;
               float& seg = sum[tile + t][n][i];
               seg = canon::fma(scale[row], d, seg);
-              seg = canon::fma(bias[row], block_sum[i], seg);
+              seg = canon::fma(bias[row], block_sum, seg);
             }
           }
         }
@@ -219,7 +209,7 @@ DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Colu
                                  const Weights& weights, const PackedWeights& w, int turn, int segment) {
   constexpr int units = piece_inputs / inputs_of_unit(group), unit_inputs_here = inputs_of_unit(group);
   const int bytes = unit_bytes(bits, group, w.wide), first = segment * segment_inputs;
-  if constexpr (whole_columns && tiles <= 2) {
+  if constexpr (whole_columns && tiles <= 4) {
     if (w.inputs % segment_inputs == 0) {
       const WholeColumns<group, tiles> whole(columns.at(segment));
       each_piece<group>(weights, turn, segment_inputs, [&](int unit, const uint8_t* codes) {
@@ -243,13 +233,13 @@ template <int bits, int group>
 using WeightStream = Stream<stream_slots, piece_bytes(bits, group), segment_inputs / piece_inputs>;
 
 // Grid: x strips of all parts, y row blocks, or rows when each has its expert. Block: LinearArgs::warps
-// warps, of a pair twice as many. Shared: a Stream for each warp, then sums
-// [halves][warps][columns][sums_pitch].
-template <int bits, int group, int most_columns, bool pair>
+// warps, of a pair twice as many. Shared: a Stream for each warp, then sums of LinearArgs::turns turns
+// [turns][halves][warps][columns][sums_pitch].
+template <int bits, int group, int columns_held, bool pair>
 DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
-  constexpr int tiles = most_columns / tile_columns > 1 ? most_columns / tile_columns : 1;
-  constexpr int columns_held = tiles * tile_columns, halves = pair ? 2 : 1;
-  constexpr int per_thread = strip_outputs * columns_held / (halves * fewest_warps * warp_lanes);
+  constexpr int tiles = columns_held / tile_inputs, halves = pair ? 2 : 1;
+  constexpr int most_per_thread = strip_outputs * columns_held / (halves * fewest_warps * warp_lanes);
+  constexpr int per_thread = most_per_thread > 1 ? most_per_thread : 1;
   using Weights = WeightStream<bits, group>;
   let_next_start();
   if (a.expert) wait_for_inputs();
@@ -273,31 +263,37 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
   auto* shared = reinterpret_cast<float*>(shared_memory() +
                                           (streams_in_shared ? halves * a.warps * Weights::shared_bytes : 0));
+  const int turn_sums = halves * a.warps * columns_held * sums_pitch;
   float y[halves][per_thread];
+  int added = 0;  // segments
   NO_UNROLL for (int turn = 0; turn * a.warps < segments; ++turn) {
-    const int first = turn * a.warps;
-    if (first + own < segments) {
+    const int segment = turn * a.warps + own, end = (turn + 1) * a.warps;
+    if (segment < segments) {
       StripSums<bits, group, tiles> sums;
       sums.clear();
-      add_segment(sums, columns, weights, w, turn, first + own);
-      sums.each(lane, [&](int column, int row, float v) {
-        shared[(warp_index() * columns_held + column) * sums_pitch + row] = v;
-      });
+      add_segment(sums, columns, weights, w, turn, segment);
+      float* to = shared + turn % a.turns * turn_sums + warp_index() * columns_held * sums_pitch;
+      sums.each(lane, [&](int column, int row, float v) { to[column * sums_pitch + row] = v; });
     }
+    if (end < segments && (turn + 1) % a.turns != 0) continue;
     block_barrier();
-    const int end = segments - first < a.warps ? segments - first : a.warps;
+    const int last = end < segments ? end : segments;
     UNROLL for (int i = 0; i < per_thread; ++i) {
       const int place = thread_index() + i * threads;
       if (place >= strip_outputs * columns_held) break;
       const float* from = shared + (place / strip_outputs) * sums_pitch + place % strip_outputs;
       UNROLL for (int h = 0; h < halves; ++h) {
-        for (int s = 0; s < end; ++s) {
-          const float v = from[(h * a.warps + s) * columns_held * sums_pitch];
-          y[h][i] = first + s == 0 ? v : y[h][i] + v;
+        const float* at = from + h * a.warps * columns_held * sums_pitch;
+        for (int s = added; s < last; at += turn_sums) {
+          for (int k = 0; k < a.warps && s < last; ++k, ++s) {
+            const float v = at[k * columns_held * sums_pitch];
+            y[h][i] = s == 0 ? v : y[h][i] + v;
+          }
         }
       }
     }
-    block_barrier();
+    added = last;
+    if (end < segments) block_barrier();
   }
   UNROLL for (int i = 0; i < per_thread; ++i) {
     const int place = thread_index() + i * threads, column = place / strip_outputs;

@@ -21,10 +21,17 @@ namespace lockstep::kernels::gpu {
                    LOCKSTEP_THREADS(2), blocks) {                                                          \
     linear_codes<LOCKSTEP_BITS, group, columns, true>(a);                                                  \
   }
-LOCKSTEP_LINEAR(32, 8, 2)
-LOCKSTEP_LINEAR(64, 8, 2)
-LOCKSTEP_LINEAR(128, 8, 2)
-#if !defined(LOCKSTEP_AMD)  // there a tile has 16 columns already
+#if defined(LOCKSTEP_AMD)  // there a tile has 16 rows of inputs already
+LOCKSTEP_LINEAR(32, 16, 2)
+LOCKSTEP_LINEAR(64, 16, 2)
+LOCKSTEP_LINEAR(128, 16, 2)
+#else
+LOCKSTEP_LINEAR(32, 4, 2)
+LOCKSTEP_LINEAR(64, 4, 2)
+LOCKSTEP_LINEAR(128, 4, 2)
+LOCKSTEP_LINEAR(32, 8, 1)
+LOCKSTEP_LINEAR(64, 8, 1)
+LOCKSTEP_LINEAR(128, 8, 1)
 LOCKSTEP_LINEAR(32, 16, 1)
 LOCKSTEP_LINEAR(64, 16, 1)
 LOCKSTEP_LINEAR(128, 16, 1)

@@ -13,7 +13,10 @@ template <int group>
 struct ManyInputs {
   static constexpr int groups = segment_inputs / group;
   static constexpr int pitch = many_pitch;  // no bank conflicts among the columns of a tile
-  int8_t high[many_columns][pitch], low[many_columns][pitch];
+  static DEVICE_METHOD int place(int row, int plane) {
+    return joined_planes ? 2 * row + plane : plane * many_columns + row;
+  }
+  int8_t plane[2 * many_columns][pitch];
   float multiplier[groups][many_columns], sum[groups][many_columns];
 };
 static_assert(sizeof(ManyInputs<32>) == many_inputs_bytes(32) &&
@@ -24,17 +27,15 @@ template <int group>
 struct ManyColumns {
   const ManyInputs<group>& in;
 
-  DEVICE_METHOD const int8_t* high_bytes(int n, int k) const {
-    return in.high[n * tile_columns + b_column(lane_index())] + k;
+  DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const {
+    const int lane = lane_index();
+    return in.plane[in.place(n * tile_inputs + input_of_lane(lane), plane_of_lane(lane, p))] + k;
   }
-  DEVICE_METHOD const int8_t* low_bytes(int n, int k) const {
-    return in.low[n * tile_columns + b_column(lane_index())] + k;
+  DEVICE_METHOD float multiplier_of(int n, int g) const {
+    return in.multiplier[g][n * tile_inputs + result_input(lane_index())];
   }
-  DEVICE_METHOD float multiplier_of(int n, int i, int g) const {
-    return in.multiplier[g][n * tile_columns + sum_column(lane_index(), i)];
-  }
-  DEVICE_METHOD float sum_of(int n, int i, int g) const {
-    return in.sum[g][n * tile_columns + sum_column(lane_index(), i)];
+  DEVICE_METHOD float sum_of(int n, int g) const {
+    return in.sum[g][n * tile_inputs + result_input(lane_index())];
   }
 };
 
@@ -48,8 +49,10 @@ DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int 
     if (segment * segment_inputs + k >= a.in.length) continue;
     const uint32_t at = input_row(a, first, count, column) * static_cast<uint32_t>(a.in.length) +
                         static_cast<uint32_t>(segment * segment_inputs + k);
-    *reinterpret_cast<Quad*>(to.high[column] + k) = *reinterpret_cast<const Quad*>(a.in.high + at);
-    *reinterpret_cast<Quad*>(to.low[column] + k) = *reinterpret_cast<const Quad*>(a.in.low + at);
+    *reinterpret_cast<Quad*>(to.plane[to.place(column, 0)] + k) =
+        *reinterpret_cast<const Quad*>(a.in.high + at);
+    *reinterpret_cast<Quad*>(to.plane[to.place(column, 1)] + k) =
+        *reinterpret_cast<const Quad*>(a.in.low + at);
   }
   const int column = thread_index() % many_columns, g = thread_index() / many_columns;
   const int groups = a.in.length / group, index = segment * ManyInputs<group>::groups + g;
@@ -65,7 +68,7 @@ DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int 
 // ManyInputs; of a pair the upper warps have the strips of up, and leave their sums there at the end.
 template <int bits, int group, bool pair>
 DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
-  constexpr int tiles = many_columns / tile_columns, halves = pair ? 2 : 1;
+  constexpr int tiles = many_columns / tile_inputs, halves = pair ? 2 : 1;
   constexpr int block_strips = many_warps / halves;
   constexpr int units = piece_inputs / inputs_of_unit(group);
   using Weights = WeightStream<bits, group>;
@@ -105,7 +108,7 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
     });
     UNROLL for (int t = 0; t < strip_tiles; ++t) {
       UNROLL for (int n = 0; n < tiles; ++n) {
-        UNROLL for (int i = 0; i < tile_sums; ++i) {
+        UNROLL for (int i = 0; i < tile_results; ++i) {
           y.sum[t][n][i] = segment == 0 ? sums.sum[t][n][i] : y.sum[t][n][i] + sums.sum[t][n][i];
         }
       }

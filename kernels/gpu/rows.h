@@ -55,8 +55,15 @@ DEVICE_FUNCTION void write_block(const Blocks& blocks, int64_t index, Number x) 
 // The sum of squares of x[0..n) in the canon's strands, by one warp; every lane gets it.
 template <class Number>
 DEVICE_FUNCTION float warp_sum_of_squares(int n, Number x) {
+  constexpr int ahead = 8;
   float strand = 0.0f;
-  for (int i = lane_index(); i < n; i += warp_lanes) {
+  int i = lane_index();
+  for (; i + (ahead - 1) * warp_lanes < n; i += ahead * warp_lanes) {
+    float v[ahead];
+    UNROLL for (int k = 0; k < ahead; ++k) v[k] = x(i + k * warp_lanes);
+    UNROLL for (int k = 0; k < ahead; ++k) strand = canon::fma(v[k], v[k], strand);
+  }
+  for (; i < n; i += warp_lanes) {
     const float v = x(i);
     strand = canon::fma(v, v, strand);
   }

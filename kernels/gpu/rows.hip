@@ -3,25 +3,39 @@
 
 #include "kernels/canon/math.h"
 #include "kernels/gpu/args.h"
+#include "kernels/gpu/layout.h"
 
 namespace lockstep::kernels::gpu {
 
-// One block a row; shared: the row's numbers and one more.
-KERNEL(rms_norm, NormArgs, 256) {
+// One block a row; shared: the row's numbers and one more. A thread keeps its numbers: what it loads is on
+// its way at once.
+KERNEL(rms_norm, NormArgs, norm_threads) {
+  constexpr int most = most_norm_length / norm_threads;
+  float own[most], weight[most];
+  const auto each = [&](auto f) {
+    UNROLL for (int k = 0; k < most; ++k) {
+      const int i = k * norm_threads + thread_index();
+      if (k * norm_threads >= a.length) break;
+      if (i < a.length) f(k, i);
+    }
+  };
+  each([&](int k, int i) { weight[k] = a.weight[i]; });
   wait_for_inputs();
   let_next_start();
   const int64_t row = block_x();
   float* numbers = reinterpret_cast<float*>(shared_memory());
   float* root = numbers + a.length;
   float* x = a.x + row * a.length;
-  for (int i = thread_index(); i < a.length; i += 256) {
-    float v = x[i];
-    if (a.add) {
-      v = v + a.add[row * a.length + i];
-      x[i] = v;
-    }
-    numbers[i] = v;
+  each([&](int k, int i) { own[k] = x[i]; });
+  if (a.add) {
+    float add[most];
+    each([&](int k, int i) { add[k] = a.add[row * a.length + i]; });
+    each([&](int k, int i) {
+      own[k] = own[k] + add[k];
+      x[i] = own[k];
+    });
   }
+  each([&](int k, int i) { numbers[i] = own[k]; });
   block_barrier();
   if (warp_index() == 0) {
     const float ss = warp_sum_of_squares(a.length, [&](int i) { return numbers[i]; });
@@ -29,15 +43,15 @@ KERNEL(rms_norm, NormArgs, 256) {
   }
   block_barrier();
   const float r = *root;
-  for (int i = thread_index(); i < a.length; i += 256) {
-    const float y = (numbers[i] * r) * a.weight[i];
+  each([&](int k, int i) {
+    const float y = (own[k] * r) * weight[k];
     numbers[i] = y;
     if (a.out) a.out[row * a.out_stride + i] = y;
-  }
+  });
   if (!a.blocks.high) return;
   block_barrier();
   const int groups = a.length / a.blocks.group;
-  for (int g = warp_index(); g < groups; g += 8) {
+  for (int g = warp_index(); g < groups; g += norm_threads / warp_lanes) {
     const float* from = numbers + g * a.blocks.group;
     write_block(a.blocks, row * groups + g, [&](int i) { return from[i]; });
   }

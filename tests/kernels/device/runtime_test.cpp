@@ -55,7 +55,7 @@ class Failing final : public gpu::Runtime {
   Failing(int good, std::set<void*>& held) : good_(good), held_(held) {}
   std::string_view name() const override { return inner_->name(); }
   std::string_view description() const override { return inner_->description(); }
-  int tile_columns() const override { return inner_->tile_columns(); }
+  int fewest_rows() const override { return inner_->fewest_rows(); }
   void* allocate(size_t bytes) override {
     if (good_-- <= 0) throw OutOfMemory("planted");
     return *held_.insert(inner_->allocate(bytes)).first;

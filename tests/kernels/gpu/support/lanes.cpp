@@ -158,7 +158,7 @@ class Lanes final : public Runtime {
  public:
   std::string_view name() const override { return "lanes"; }
   std::string_view description() const override { return "GPU kernels on the host"; }
-  int tile_columns() const override { return 8; }
+  int fewest_rows() const override { return 4; }
   int multiprocessors() const override { return 2; }
 
   void* allocate(size_t bytes) override {
