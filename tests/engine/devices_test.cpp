@@ -6,9 +6,12 @@
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
 #include "tests/engine/support/reference_file.h"
+#include "tests/tools/synthetic.h"
+#include "tests/tools/temporary_directory.h"
 
 using namespace lockstep::engine;
 using namespace lockstep::test;
+using namespace lockstep::tools;
 
 namespace {
 
@@ -52,32 +55,39 @@ std::vector<Answer> answers(const Options& options, const std::vector<Question>&
   return all;
 }
 
+Options options_for(const std::filesystem::path& model, int context) {
+  Options options;
+  options.model = model;
+  options.lanes = at_once;
+  options.context = context;
+  options.memory = uint64_t{3} << 30;
+  options.device = devices().front();
+  options.chunk = 512;
+  return options;
+}
+
 // On the best device alone and together, and on each other one together, with another chunk.
+void compare_devices(const std::string& name, Options options, const std::vector<Question>& list) {
+  const std::vector<Answer> alone = answers(options, list, false);
+  for (const std::string& device : devices()) {
+    if (device == "reference") continue;
+    options.device = device;
+    options.chunk -= 93;
+    const std::vector<Answer> together = answers(options, list, true);
+    for (size_t i = 0; i < list.size(); ++i) {
+      INFO(name << " on " << device << " beside " << devices().front() << ", seed " << seed << ", prompt "
+                << i << " of " << list[i].prompt.tokens.size() << " tokens");
+      REQUIRE(static_cast<int>(alone[i].logprobs.size()) == list[i].sampling.max_tokens);
+      CHECK(same(together[i], alone[i]));
+    }
+  }
+}
+
 void compare_devices(int count, int context) {
   for (const TestModel& model : test_models()) {
-    Options options;
-    options.model = model.directory;
-    options.lanes = at_once;
-    options.context = context;
-    options.memory = uint64_t{3} << 30;
-    options.device = devices().front();
-    options.chunk = 512;
+    const Options options = options_for(model.directory, context);
     const int vocabulary = open_engine(options)->model().vocabulary;
-    const std::vector<Question> list = questions(count, vocabulary, options.context - reply - 1);
-    const std::vector<Answer> alone = answers(options, list, false);
-    int chunk = 512;
-    for (const std::string& device : devices()) {
-      if (device == "reference") continue;
-      options.device = device;
-      options.chunk = chunk -= 93;
-      const std::vector<Answer> together = answers(options, list, true);
-      for (size_t i = 0; i < list.size(); ++i) {
-        INFO(model.name << " on " << device << " beside " << devices().front() << ", seed " << seed
-                        << ", prompt " << i << " of " << list[i].prompt.tokens.size() << " tokens");
-        REQUIRE(alone[i].logprobs.size() == reply);
-        CHECK(same(together[i], alone[i]));
-      }
-    }
+    compare_devices(model.name, options, questions(count, vocabulary, context - reply - 1));
   }
 }
 
@@ -85,5 +95,22 @@ void compare_devices(int count, int context) {
 
 TEST_CASE("every device of this machine gives the same replies") { compare_devices(8, 160); }
 TEST_CASE("every device of this machine gives the same replies to 200 prompts", "[.long]") {
-  compare_devices(200, 2048);
+  compare_devices(200, 4096);
+}
+// 1.5 to 3 GB of disk each.
+TEST_CASE("the first layers of the published shapes give the same replies on every device", "[.full-size]") {
+  for (SyntheticShape shape : published_shapes()) {
+    const TemporaryDirectory directory;
+    shape.layers = 4;
+    write_synthetic(shape, directory.path() / "model", test_models().front().directory);
+    Options options = options_for(directory.path() / "model", 1024);
+    options.memory = uint64_t{8} << 30;
+    std::vector<Question> list = questions(2, shape.vocabulary, 600);
+    list[1].prompt.tokens = list[0].prompt.tokens;
+    for (Question& question : list) {
+      question.sampling.max_tokens = 16;
+      question.sampling.top_logprobs = 20;
+    }
+    compare_devices(shape.name, options, list);
+  }
 }
