@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <unordered_map>
 
+#include "kernels/device/amd_nodes.h"
 #include "kernels/device/library.h"
 #include "kernels/kernels.h"
 
@@ -79,23 +79,6 @@ struct Hip {
 
 std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-// The chip of the first GPU that the kernel driver lists; gfx_target_version is major, minor and stepping as
-// decimal pairs. "" when it lists none.
-std::string first_chip() {
-  for (int node = 0; node < 256; ++node) {
-    std::ifstream properties("/sys/class/kfd/kfd/topology/nodes/" + std::to_string(node) + "/properties");
-    if (!properties) return "";
-    std::string key;
-    long value = 0;
-    while (properties >> key >> value) {
-      if (key != "gfx_target_version" || value == 0) continue;
-      constexpr char digit[] = "0123456789abcdef";
-      return "gfx" + std::to_string(value / 10000) + digit[value / 100 % 100 % 16] + digit[value % 100 % 16];
-    }
-  }
-  return "";
-}
-
 class HipRuntime final : public Runtime {
  public:
   // The object is there to be destroyed whatever this throws.
@@ -139,6 +122,7 @@ class HipRuntime final : public Runtime {
   }
   uint64_t free_memory() override {
     use();
+    if (const auto shared = integrated_memory(node_)) return shared->free;
     size_t free = 0, total = 0;
     check(hip_.memory_info(&free, &total), "asking for the memory");
     return free;
@@ -207,7 +191,8 @@ class HipRuntime final : public Runtime {
       throw DeviceError("AMD's HIP runtime is not installed (libamdhip64.so of ROCm 5.2 to 7 is not found)");
     }
     if (!hip_.complete()) throw DeviceError("AMD's HIP runtime is too old: it lacks functions of ROCm 5.2");
-    chip_ = first_chip();
+    node_ = first_amd_node().value_or(AmdNode{});
+    chip_ = node_.chip;
     int count = 0;
     if (hip_.init(0) || hip_.device_count(&count) || count == 0) {
       throw DeviceError(
@@ -221,8 +206,14 @@ class HipRuntime final : public Runtime {
     hip_.device_name(chip_name, sizeof chip_name, 0);
     hip_.device_attribute(&multiprocessors_, attribute_multiprocessors, 0);
     check(hip_.memory_info(&free, &total), "asking for the memory");
+    std::string source;
+    if (const auto shared = integrated_memory(node_)) {
+      free = shared->free;
+      total = shared->total;
+      source = " of the " + shared->source;
+    }
     description_ = std::string(chip_name) + " (" + chip_ + "), " + std::to_string(multiprocessors_) +
-                   " multiprocessors, " + mebibytes(free) + " of " + mebibytes(total) + " free";
+                   " multiprocessors, " + mebibytes(free) + " of " + mebibytes(total) + source + " free";
   }
 
   void open_modules() {
@@ -257,6 +248,7 @@ class HipRuntime final : public Runtime {
 
   Hip hip_;
   int multiprocessors_ = 0;
+  AmdNode node_;
   std::string chip_, description_;
   Stream* stream_ = nullptr;
   std::vector<Module*> modules_;

@@ -264,7 +264,7 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   auto* shared = reinterpret_cast<float*>(shared_memory() +
                                           (streams_in_shared ? halves * a.warps * Weights::shared_bytes : 0));
   const int turn_sums = halves * a.warps * columns_held * sums_pitch;
-  float y[halves][per_thread];
+  float y[halves][per_thread] = {};
   int added = 0;  // segments
   NO_UNROLL for (int turn = 0; turn * a.warps < segments; ++turn) {
     const int segment = turn * a.warps + own, end = (turn + 1) * a.warps;

@@ -6,12 +6,14 @@
 // Threads: one at a time, as lockstepd calls it.
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "tests/rdna/code_object.h"
 #include "tests/rdna/program.h"
@@ -45,6 +47,8 @@ struct Module {
   std::map<std::string, Function> functions;
 };
 
+using Graph = std::vector<std::function<int()>>;  // what is done when it is launched, in order
+
 struct Runtime {
   const Chip* chip = nullptr;
   std::unique_ptr<Disassembler> disassembler;
@@ -54,6 +58,8 @@ struct Runtime {
   int threads = 1;
   uint64_t executed = 0;
   std::string message;  // of the last fault
+  bool capturing = false;
+  Graph captured;
 };
 
 Runtime& runtime() {
@@ -64,6 +70,14 @@ Runtime& runtime() {
 int failed(Error error, const std::string& message) {
   runtime().message = message;
   return error;
+}
+
+// Does it, or keeps it for the graph that is being captured.
+int perform(std::function<int()> call) {
+  Runtime& r = runtime();
+  if (!r.capturing) return call();
+  r.captured.push_back(std::move(call));
+  return success;
 }
 
 Program& program_of(Function& function) {
@@ -144,9 +158,11 @@ int hipMemsetAsync(void* memory, int value, size_t bytes, void*) {
   return success;
 }
 int hipMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) {
-  std::memmove(to, from, bytes);
-  runtime().memory.host_wrote(to, bytes);
-  return success;
+  return perform([=] {
+    std::memmove(to, from, bytes);
+    runtime().memory.host_wrote(to, bytes);
+    return int{success};
+  });
 }
 
 int hipStreamCreateWithFlags(void** stream, unsigned) {
@@ -192,22 +208,51 @@ int hipModuleLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, un
   try {
     const Program& program = program_of(*static_cast<Function*>(function));
     const size_t bytes = program.kernel.argument_bytes;
-    const std::unique_ptr<uint64_t[]> arguments(new uint64_t[bytes / 8 + 1]);
+    const std::shared_ptr<uint64_t[]> arguments(new uint64_t[bytes / 8 + 1]);
     std::memcpy(arguments.get(), parameters[0], bytes);
-    r.memory.add(arguments.get(), bytes, false, true);
-    const Launch launch{&program, &r.memory, {x, y, z}, threads, lds_bytes, arguments.get()};
-    try {
-      r.executed += run(launch, r.threads);
-    } catch (...) {
+    return perform([=, &r, &program] {
+      try {
+        r.memory.add(arguments.get(), bytes, false, true);
+        const Launch launch{&program, &r.memory, {x, y, z}, threads, lds_bytes, arguments.get()};
+        r.executed += run(launch, r.threads);
+      } catch (const std::exception& error) {
+        r.memory.remove(arguments.get());
+        return failed(launch_failure, error.what());
+      }
       r.memory.remove(arguments.get());
-      throw;
-    }
-    r.memory.remove(arguments.get());
-    return success;
+      return int{success};
+    });
   } catch (const std::exception& error) {
     return failed(launch_failure, error.what());
   }
 }
+
+int hipStreamBeginCapture(void*, int) {
+  runtime().capturing = true;
+  return success;
+}
+int hipStreamEndCapture(void*, void** graph) {
+  Runtime& r = runtime();
+  r.capturing = false;
+  *graph = new Graph(std::move(r.captured));
+  r.captured.clear();
+  return success;
+}
+int hipGraphInstantiate(void** started, void* graph, void*, char*, size_t) {
+  *started = new Graph(*static_cast<Graph*>(graph));
+  return success;
+}
+int hipGraphLaunch(void* started, void*) {
+  for (const auto& call : *static_cast<Graph*>(started)) {
+    if (const int error = call()) return error;
+  }
+  return success;
+}
+int hipGraphDestroy(void* graph) {
+  delete static_cast<Graph*>(graph);
+  return success;
+}
+int hipGraphExecDestroy(void* started) { return hipGraphDestroy(started); }
 
 }  // extern "C"
 
