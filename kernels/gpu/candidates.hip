@@ -123,14 +123,14 @@ KERNEL(candidates, CandidatesArgs, candidate_threads) {
   const float* logits = a.logits + row * a.vocabulary;
   if (thread_index() == 0) shared.unfit = 0;
   block_barrier();
-  bool unfit = false;
+  int32_t unfit = 0;
   uint64_t best = 0;
   each_logit(logits, a.vocabulary, [&](float logit, int i) {
-    unfit = unfit || !canon::is_finite(logit);
+    unfit |= canon::is_finite(logit) ? 0 : 1;
     const uint64_t order = rank_order(logit, i);
     best = order > best ? order : best;
   });
-  if (unfit) shared_add(&shared.unfit, 1);
+  if (unfit != 0) shared_add(&shared.unfit, 1);
   shared.order[thread_index()] = best;
   block_barrier();
   if (thread_index() == 0) a.finite[row] = shared.unfit ? 0 : 1;
