@@ -23,6 +23,23 @@ T read(const uint8_t* from) {
 
 uint32_t bits(uint32_t word, int first, int count) { return word >> first & ((1u << count) - 1); }
 
+// .max_flat_workgroup_size of a kernel in the metadata note: MessagePack, keys in order, its .name comes
+// next.
+unsigned most_threads_of(const std::string& file, const std::string& name) {
+  static const std::string key = ".max_flat_workgroup_size";
+  for (size_t at = file.find(key); at != std::string::npos; at = file.find(key, at + 1)) {
+    const auto* value = reinterpret_cast<const uint8_t*>(file.data() + at + key.size());
+    const bool wide = *value == 0xcd, byte = *value == 0xcc;
+    const unsigned size = wide ? value[1] * 256u + value[2] : byte ? value[1] : *value;
+    const std::string next = file.substr(at + key.size() + (wide ? 3 : byte ? 2 : 1), 64);
+    const size_t start =
+        next.find(".name") + 6;  // a short string's length is in its first byte, a longer one's behind
+    if (next.compare(start, name.size(), name) == 0 || next.compare(start + 1, name.size(), name) == 0)
+      return size;
+  }
+  throw std::runtime_error("the metadata does not have the kernel " + name);
+}
+
 }  // namespace
 
 void CodeObject::Free::operator()(uint8_t* p) const { std::free(p); }
@@ -69,11 +86,14 @@ void CodeObject::read_symbols(const uint8_t* file) {
       symbols.push_back({names + symbol.st_name, symbol.st_value, symbol.st_size});
     }
   }
+  const std::string whole(reinterpret_cast<const char*>(file), header.e_shoff);
   for (const Symbol& descriptor : symbols) {
     if (!descriptor.name.ends_with(".kd")) continue;
     const std::string name = descriptor.name.substr(0, descriptor.name.size() - 3);
     for (const Symbol& code : symbols) {
-      if (code.name == name) kernels_.push_back(read_descriptor(name, descriptor.at, code.bytes));
+      if (code.name != name) continue;
+      kernels_.push_back(read_descriptor(name, descriptor.at, code.bytes));
+      kernels_.back().most_threads = most_threads_of(whole, name);
     }
   }
 }

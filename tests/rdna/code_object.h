@@ -18,6 +18,7 @@ struct Kernel {
   int argument_register;  // the first of two scalar registers with the arguments' address
   int user_registers;     // scalar registers filled before the workgroup's place
   bool workgroup_id[3];   // whether x, y, z are given
+  unsigned most_threads;  // of a workgroup: what it was compiled for
 };
 
 class CodeObject {
