@@ -59,10 +59,14 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
   CLI::App* concurrent =
       bench->add_subcommand("concurrent", "chats at once, drafted and not, replies compared");
-  concurrent->add_option("--levels", command.levels, "numbers of streams")
+  concurrent->add_option("--levels", command.concurrent.levels, "numbers of streams")
       ->delimiter(',')
       ->check(CLI::Range(1, 256))
       ->type_name("N,N...");
+  concurrent->add_flag("--alone", command.concurrent.alone, "also the speed of each request alone");
+  concurrent->add_flag("--serial", command.concurrent.serial, "also the speed of all one after the other");
+  CLI::App* cache = bench->add_subcommand("cache", "first token of a prompt that is new, in memory, on disk");
+  CLI::App* chat = bench->add_subcommand("chat", "what the turns of conversations read, and how fast");
   CLI::App* laws = app.add_subcommand("check", "try the laws on the model instead of serving");
   laws->add_option("--trials", command.trials, "random requests for each law")
       ->check(CLI::Range(1, 1000000))
@@ -104,6 +108,8 @@ CommandLine read_command_line(int argc, const char* const* argv) {
                    : kernels->parsed()         ? Action::bench_kernels
                    : model->parsed()           ? Action::bench_model
                    : concurrent->parsed()      ? Action::bench_concurrent
+                   : cache->parsed()           ? Action::bench_cache
+                   : chat->parsed()            ? Action::bench_chat
                    : laws->parsed()            ? Action::check
                    : of_snapshots[0]->parsed() ? Action::list_snapshots
                    : of_snapshots[1]->parsed() ? Action::verify_snapshots

@@ -20,17 +20,19 @@ struct CommandLine {
     bench_kernels,
     bench_model,
     bench_concurrent,
+    bench_cache,
+    bench_chat,
     check,
     list_snapshots,
     verify_snapshots,
     remove_snapshots
   } action = Action::none;
   ExitStatus status = ExitStatus::success;
-  bool json = false;                        // of inspect
-  std::vector<int> levels = {1, 4, 8, 16};  // of bench_concurrent: streams
-  int trials = 200;                         // of check: of each law
-  unsigned seed = 1;                        // of check
-  Configuration configuration;              // of the files, with what the command line sets
+  bool json = false;  // of inspect
+  engine::ConcurrentBench concurrent;
+  int trials = 200;             // of check: of each law
+  unsigned seed = 1;            // of check
+  Configuration configuration;  // of the files, with what the command line sets
 };
 
 // Prints help and mistakes itself. Throws StartFailure (usage, configuration).

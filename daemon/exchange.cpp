@@ -83,6 +83,7 @@ asio::awaitable<void> Exchange::start(std::function<openai::Request()> read) {
       for (const openai::TextPrompt& text : request.texts)
         prepared.prompts.push_back(text_prompt(service.engine(), text, request.parse_special));
       if (request.texts.empty()) prepared.prompts.push_back(service.engine().prepare(request.conversation));
+      if (!request.known_prompt.empty()) prepared.prompts[0].tokens = request.known_prompt;
     } catch (const engine::RequestError& error) {
       throw openai::from_engine(error);
     }
@@ -91,6 +92,8 @@ asio::awaitable<void> Exchange::start(std::function<openai::Request()> read) {
   Prepared prepared = co_await on_pool(service.pool(), std::move(work));
   request_ = std::move(prepared.request);
   unenforced_ = std::move(prepared.prompts[0].unenforced);
+  held_to_form_ = prepared.prompts[0].form != nullptr;
+  if (request_.receipt) prompt_ = prepared.prompts[0].tokens;
   for (const engine::Prompt& prompt : prepared.prompts)
     prompt_tokens_ += static_cast<int>(prompt.tokens.size());
   if (ended_) throw *ended_;
@@ -207,7 +210,9 @@ openai::ReplyHead Exchange::head() const {
           request_.include_usage,
           request_.choices(),
           request_.n,
-          prompt_tokens_};
+          prompt_tokens_,
+          request_.sampling,
+          held_to_form_};
 }
 
 void Exchange::end(openai::ApiError error) {

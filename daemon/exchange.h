@@ -39,6 +39,8 @@ class Exchange {
   openai::ReplyHead head() const;
   // Words of the request's schemas that the reply is not held to.
   const std::vector<std::string>& unenforced() const { return unenforced_; }
+  const std::vector<int32_t>& prompt() const { return prompt_; }  // of requests that want a receipt
+  const std::string& device() const { return service_.engine().model().device; }
   int prompt_tokens() const { return prompt_tokens_; }      // of all prompts; 0 before they are prepared
   bool over() const { return jobs_.empty() && !failure_; }  // every choice has its Reply
 
@@ -67,6 +69,8 @@ class Exchange {
   openai::Request request_;
   std::shared_ptr<Bridge> bridge_;
   std::vector<std::string> unenforced_;
+  std::vector<int32_t> prompt_;
+  bool held_to_form_ = false;
   int prompt_tokens_ = 0;
   std::map<int, engine::JobId> jobs_;      // by choice, while they run
   std::optional<openai::ApiError> ended_;  // by end()

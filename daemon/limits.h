@@ -45,6 +45,8 @@ inline constexpr std::chrono::seconds last_words = 2s;            // for request
 inline constexpr int prepare_threads = 2;                         // templates and tokenizing
 inline constexpr std::size_t tokens_told = 1'000'000;             // in a reply of Tokenize
 inline constexpr std::chrono::milliseconds status_pause = 250ms;  // between two replies of Status with `more`
+inline constexpr int check_trials = 1000;                         // of each law, in a Check
+inline constexpr std::size_t snapshots_told = 10'000;             // in a reply of Snapshots
 
 // JSON
 inline constexpr std::size_t json_depth = 64;

@@ -10,6 +10,7 @@
 #include "daemon/local_messages.h"
 #include "daemon/log.h"
 #include "daemon/on_pool.h"
+#include "daemon/receipts.h"
 
 namespace lockstep::daemon {
 namespace {
@@ -18,7 +19,8 @@ namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
 // The bytes of a chat's replies that `event` makes; empty: none.
-std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const openai::ReplyHead& head) {
+std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const openai::ReplyHead& head,
+                        const Exchange& exchange) {
   if (const auto* progress = std::get_if<Progress>(&event))
     return more ? ipc::progress_reply({progress->read, progress->total}) : std::string();
   if (auto* delta = std::get_if<engine::Delta>(&event)) {
@@ -27,7 +29,9 @@ std::string reply_bytes(Event&& event, bool more, LocalWhole& whole, const opena
     if (!more) whole.add(std::move(*delta));
     return {};
   }
-  ipc::Final final = to_local(head, std::get<engine::Reply>(event));
+  const engine::Reply& reply = std::get<engine::Reply>(event);
+  ipc::Final final = to_local(head, reply);
+  if (exchange.request().receipt) final.receipt = receipt_of(exchange, reply);
   if (!more) final.whole = whole.take(head);
   return ipc::final_reply(final);
 }
@@ -108,28 +112,37 @@ asio::awaitable<void> LocalConnection::answer(const ipc::Call& call) {
   const engine::Sampling& defaults = service_.default_sampling();
   if (const auto* chat = std::get_if<ipc::Chat>(&call.what)) {
     ReadRequest read = [chat, &defaults] { return to_request(*chat, defaults); };
-    co_await answer_request("Chat", std::move(read), call.more);
+    RunRequest run = [&](Exchange& exchange) { return run_request(exchange, read, call.more); };
+    co_await answer_request("Chat", std::move(run));
   } else if (const auto* complete = std::get_if<ipc::Complete>(&call.what)) {
     ReadRequest read = [complete, &defaults] { return to_request(*complete, defaults); };
-    co_await answer_request("Complete", std::move(read), call.more);
+    RunRequest run = [&](Exchange& exchange) { return run_request(exchange, read, call.more); };
+    co_await answer_request("Complete", std::move(run));
+  } else if (const auto* verify = std::get_if<ipc::Verify>(&call.what)) {
+    RunRequest run = [&](Exchange& exchange) { return run_verify(exchange, verify->receipt, call.more); };
+    co_await answer_request("Verify", std::move(run));
   } else if (const auto* tokenize = std::get_if<ipc::Tokenize>(&call.what)) {
     co_await answer_tokenize(*tokenize);
   } else if (const auto* cancel = std::get_if<ipc::Cancel>(&call.what)) {
     co_await answer_cancel(*cancel, call.oneway);
   } else if (std::holds_alternative<ipc::ModelsQuery>(call.what)) {
     co_await write(ipc::models_reply(local_models(service_)));
+  } else if (std::holds_alternative<ipc::SnapshotsQuery>(call.what)) {
+    co_await answer_snapshots();
+  } else if (const auto* check = std::get_if<ipc::Check>(&call.what)) {
+    co_await answer_check(*check, call.more);
   } else {
     co_await answer_status(call.more);
   }
 }
 
-asio::awaitable<void> LocalConnection::answer_request(std::string_view method, ReadRequest read, bool more) {
+asio::awaitable<void> LocalConnection::answer_request(std::string_view method, RunRequest run) {
   std::optional<ipc::Error> refusal;
   try {
     // The message is held already, and room_ has counted it.
     Exchange exchange(service_, *this, service_.admit(account(), 0), method);
     try {
-      const std::string notes = co_await run_request(exchange, std::move(read), more);
+      const std::string notes = co_await run(exchange);
       log_info("local " + std::string(method) + " " + exchange.id() + " " + peer_ + " " + notes);
     } catch (const openai::ApiError& error) {
       refusal = to_local(error);
@@ -157,11 +170,35 @@ asio::awaitable<std::string> LocalConnection::run_request(Exchange& exchange, Re
     std::string out;
     for (Event& event : events) {
       if (const auto* reply = std::get_if<engine::Reply>(&event)) notes = notes_on(*reply);
-      out += reply_bytes(std::move(event), more, whole, head);
+      out += reply_bytes(std::move(event), more, whole, head, exchange);
     }
     if (!out.empty()) co_await write(std::move(out));
   }
   co_return notes;
+}
+
+// Of prompt and reply together, one progress for all that has come since the last.
+asio::awaitable<std::string> LocalConnection::run_verify(Exchange& exchange, const ipc::Receipt& receipt,
+                                                         bool more) {
+  ReadRequest read = [&receipt, this] {
+    return to_request(receipt, service_.engine(), service_.default_sampling());
+  };
+  co_await exchange.start(std::move(read));
+  ipc::Progress done{0, static_cast<int>(receipt.prompt.size() + receipt.reply.size())};
+  for (;;) {
+    std::vector<Event> events = co_await exchange.next();
+    for (const Event& event : events) {
+      if (const auto* progress = std::get_if<Progress>(&event)) done.read = progress->read;
+      if (std::holds_alternative<engine::Delta>(event)) ++done.read;
+      if (const auto* reply = std::get_if<engine::Reply>(&event)) {
+        const ipc::Verdict verdict = verdict_on(receipt, *reply, service_.engine().model());
+        std::string notes = notes_on(*reply) + (verdict.equal ? " equal" : " different");
+        co_await write(ipc::verdict_reply(verdict));
+        co_return notes;
+      }
+    }
+    if (more && !events.empty()) co_await write(ipc::progress_reply(done));
+  }
 }
 
 asio::awaitable<void> LocalConnection::answer_tokenize(const ipc::Tokenize& tokenize) {
@@ -215,11 +252,61 @@ asio::awaitable<void> LocalConnection::watch_status() {
       told = std::move(status);
     }
     if (last) co_return;
-    boost::system::error_code cancelled;
-    pause_.expires_after(limits::status_pause);
-    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-    if (!broken_.empty() || look() == PeerState::gone) throw PeerGone("the client left");
+    co_await pause();
   }
+}
+
+asio::awaitable<void> LocalConnection::pause() {
+  boost::system::error_code cancelled;
+  pause_.expires_after(limits::status_pause);
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  if (!broken_.empty() || look() == PeerState::gone) throw PeerGone("the client left");
+}
+
+asio::awaitable<void> LocalConnection::answer_snapshots() {
+  std::string out = ipc::error_reply({ipc::Error::Kind::permission_denied, {}, {}});
+  if (may_see(caller(), std::nullopt)) {
+    try {
+      const Ticket ticket = service_.admit(account(), 0);
+      const auto work = [&service = service_] { return ipc::snapshots_reply(local_snapshots(service)); };
+      out = co_await on_pool(service_.pool(), work);
+    } catch (const openai::ApiError& error) {
+      out = ipc::error_reply(to_local(error));
+    }
+  }
+  co_await write(std::move(out));
+}
+
+asio::awaitable<void> LocalConnection::answer_check(const ipc::Check& check, bool more) {
+  std::optional<ipc::Error> refusal;
+  try {
+    const int trials = check.trials.value_or(20);
+    if (trials < 1 || trials > limits::check_trials)
+      throw openai::invalid("'trials' must be from 1 to " + std::to_string(limits::check_trials), "trials");
+    const Ticket ticket = service_.admit(account(), 0);
+    const struct Running {
+      std::shared_ptr<LawCheck> check;
+      ~Running() { check->stop(); }
+    } running{service_.begin_check(trials, static_cast<unsigned>(check.seed.value_or(1)))};
+    log_info("local Check " + peer_ + " begins");
+    co_await follow_check(*running.check, more);
+  } catch (const openai::ApiError& error) {
+    refusal = to_local(error);
+  }
+  if (refusal) co_await write(ipc::error_reply(*refusal));
+}
+
+asio::awaitable<void> LocalConnection::follow_check(LawCheck& check, bool more) {
+  while (!check.over()) {
+    co_await pause();
+    if (finishing_) throw openai::unavailable("the server is shutting down", "shutting_down", 5);
+    const std::optional<engine::LawCount> law = check.progress();
+    if (more && law && !check.over()) co_await write(ipc::law_reply(to_local(*law)));
+  }
+  if (!check.error().empty()) throw openai::ApiError(500, "server_error", check.error(), "", "");
+  std::vector<ipc::LawCount> laws;
+  for (const engine::LawCount& law : check.laws()) laws.push_back(to_local(law));
+  co_await write(ipc::laws_reply(laws));
 }
 
 asio::awaitable<void> LocalConnection::write(std::string bytes) {

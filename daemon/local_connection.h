@@ -39,11 +39,18 @@ class LocalConnection : public ServedConnection {
   awaitable<void> serve_calls();
   awaitable<bool> read();
   awaitable<void> answer(const ipc::Call& call);
-  awaitable<void> answer_request(std::string_view method, ReadRequest read, bool more);
+  // Admits an exchange for `run`, which gives the log's notes on it, and sends what goes wrong.
+  using RunRequest = std::function<awaitable<std::string>(Exchange&)>;
+  awaitable<void> answer_request(std::string_view method, RunRequest run);
   awaitable<std::string> run_request(Exchange& exchange, ReadRequest read, bool more);
+  awaitable<std::string> run_verify(Exchange& exchange, const ipc::Receipt& receipt, bool more);
   awaitable<void> answer_tokenize(const ipc::Tokenize& tokenize);
   awaitable<void> answer_cancel(const ipc::Cancel& cancel, bool oneway);
   awaitable<void> answer_status(bool more);
+  awaitable<void> answer_snapshots();
+  awaitable<void> answer_check(const ipc::Check& check, bool more);
+  awaitable<void> follow_check(LawCheck& check, bool more);
+  awaitable<void> pause();
   awaitable<void> watch_status();
   awaitable<void> write(std::string bytes);
 
@@ -53,7 +60,7 @@ class LocalConnection : public ServedConnection {
   ipc::FrameReader frames_;
   Room room_;                                  // for what frames_ holds and the call in work
   std::chrono::steady_clock::time_point due_;  // when the next message must be whole
-  boost::asio::steady_timer pause_;            // between two replies of Status
+  boost::asio::steady_timer pause_;            // between two looks of Status and Check
   std::string broken_;                         // why hang_up() was called
   bool finishing_ = false;
 };

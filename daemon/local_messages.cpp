@@ -5,6 +5,7 @@
 
 #include "daemon/exchange.h"
 #include "daemon/limits.h"
+#include "daemon/receipts.h"
 
 namespace lockstep::daemon {
 namespace {
@@ -63,7 +64,9 @@ void add_sampling(json::Object& body, const ipc::Sampling& sampling) {
 openai::Request to_request(const ipc::Chat& chat, const engine::Sampling& defaults) {
   json::Object body = conversation_json(chat);
   add_sampling(body, chat);
-  return openai::read_chat_request(json::Value(std::move(body)), defaults);
+  openai::Request request = openai::read_chat_request(json::Value(std::move(body)), defaults);
+  request.receipt = chat.receipt;
+  return request;
 }
 
 openai::Request to_request(const ipc::Complete& complete, const engine::Sampling& defaults) {
@@ -74,6 +77,7 @@ openai::Request to_request(const ipc::Complete& complete, const engine::Sampling
   add_sampling(body, complete);
   openai::Request request = openai::read_chat_request(json::Value(std::move(body)), defaults);
   request.texts = {complete.prompt};
+  request.receipt = complete.receipt;
   return request;
 }
 
@@ -118,6 +122,8 @@ ipc::Final to_local(const openai::ReplyHead& head, const engine::Reply& reply) {
   out.model = head.model;
   out.fingerprint = head.fingerprint;
   out.canon_version = head.canon_version;
+  out.prompt_sha = reply.prompt_sha;
+  out.parameters = parameters_of(head.sampling);
   out.queue_seconds = reply.queue_seconds;
   out.prompt_seconds = reply.prompt_seconds;
   out.decode_seconds = reply.decode_seconds;
@@ -215,6 +221,28 @@ ipc::Status local_status(const Service& service, const Caller& caller) {
                status.cache.reused_tokens};
   for (const engine::Status::Pool& pool : status.memory)
     out.memory.push_back({pool.name, pool.bytes, pool.used});
+  return out;
+}
+
+ipc::LawCount to_local(const engine::LawCount& law) { return {law.law, law.passed, law.failed, law.skipped}; }
+
+ipc::SnapshotList local_snapshots(const Service& service) {
+  const engine::Options& options = service.configuration().engine;
+  ipc::SnapshotList out;
+  if (options.snapshots.empty()) return out;
+  out.directory = options.snapshots.string();
+  out.budget = options.snapshot_budget;
+  try {
+    const engine::SnapshotFiles found = engine::snapshots_in(options.snapshots);
+    out.bytes = found.bytes;
+    out.pages = found.pages;
+    out.entries = found.entries.size();
+    for (const engine::SnapshotEntry& entry : found.entries) {
+      if (out.snapshots.size() == limits::snapshots_told) break;
+      out.snapshots.push_back({entry.root, entry.tokens, entry.bytes, entry.used, entry.system});
+    }
+  } catch (const engine::SnapshotError&) {  // a directory that cannot be used holds nothing
+  }
   return out;
 }
 

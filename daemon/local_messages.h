@@ -24,6 +24,9 @@ ipc::Final to_local(const openai::ReplyHead& head, const engine::Reply& reply);
 ipc::Error to_local(const openai::ApiError& error);
 std::vector<ipc::Model> local_models(const Service& service);
 ipc::Status local_status(const Service& service, const Caller& caller);
+ipc::LawCount to_local(const engine::LawCount& law);
+// Of the daemon's own directory, for the pool: the disk is read.
+ipc::SnapshotList local_snapshots(const Service& service);
 bool same_but_time(const ipc::Status& a, const ipc::Status& b);
 
 // Collects a reply for callers who want it whole.

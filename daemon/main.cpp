@@ -70,8 +70,14 @@ int main(int argc, char** argv) {
         break;
       case CommandLine::Action::bench_model: engine::bench_model(std::cout, options); break;
       case CommandLine::Action::bench_concurrent:
-        if (!engine::bench_concurrent(std::cout, options, command.levels))
+        if (!engine::bench_concurrent(std::cout, options, command.concurrent))
           return static_cast<int>(ExitStatus::failure);
+        break;
+      case CommandLine::Action::bench_cache:
+        if (!engine::bench_cache(std::cout, options)) return static_cast<int>(ExitStatus::failure);
+        break;
+      case CommandLine::Action::bench_chat:
+        if (!engine::bench_chat(std::cout, options)) return static_cast<int>(ExitStatus::failure);
         break;
       case CommandLine::Action::check:
         if (!engine::check_laws(std::cout, options, command.trials, command.seed))

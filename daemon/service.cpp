@@ -45,6 +45,8 @@ Service::Service(boost::asio::any_io_executor io, const Configuration& configura
     : io_(std::move(io)), configuration_(configuration) {}
 
 Service::~Service() {
+  if (check_) check_->stop();
+  if (check_pool_) check_pool_->join();
   if (pool_) pool_->join();
 }
 
@@ -76,6 +78,13 @@ Ticket Service::admit(const std::shared_ptr<Account>& account, std::size_t body_
     ++account->refused;
     throw;
   }
+}
+
+std::shared_ptr<LawCheck> Service::begin_check(int trials, unsigned seed) {
+  if (check_ && !check_->over()) throw openai::too_many("another check goes on", "check_running");
+  if (!check_pool_) check_pool_.emplace(1);
+  check_ = LawCheck::begin(*check_pool_, *engine_, trials, seed);
+  return check_;
 }
 
 void Service::check_model(const std::string& name) const {

@@ -13,6 +13,7 @@
 
 #include "daemon/accounts.h"
 #include "daemon/configuration.h"
+#include "daemon/law_check.h"
 #include "daemon/metrics.h"
 #include "daemon/openai/responses_store.h"
 #include "engine/engine.h"
@@ -91,6 +92,8 @@ class Service {
   Metrics& metrics() { return metrics_; }
   const Metrics& metrics() const { return metrics_; }
   openai::ResponsesStore& responses() { return responses_; }  // any thread
+  // Throws ApiError (429) while another one goes on.
+  std::shared_ptr<LawCheck> begin_check(int trials, unsigned seed);
 
  private:
   friend class Room;
@@ -109,7 +112,9 @@ class Service {
   Metrics metrics_;
   openai::ResponsesStore responses_;
   std::set<Exchange*> exchanges_;
+  std::shared_ptr<LawCheck> check_;  // the last one
   std::optional<boost::asio::thread_pool> pool_;
+  std::optional<boost::asio::thread_pool> check_pool_;  // from the first check on
 };
 
 }  // namespace lockstep::daemon

@@ -175,6 +175,7 @@ class RealEngine final : public Engine {
     lane->most_tokens = s.max_tokens ? std::min(s.max_tokens, room) : room;
     lane->tokens = lane->job.prompt.tokens;
     lane->copies.extend(lane->tokens);
+    lane->reply.prompt_sha = token_sha(lane->tokens);
     lane->reply.seed = s.seed.value_or(seed_from_tokens(lane->tokens)) + static_cast<uint64_t>(s.choice);
     std::optional<FormFilter> form;
     if (lane->job.prompt.form)
@@ -372,6 +373,10 @@ class RealEngine final : public Engine {
     status_.rounds = counts.rounds;
     status_.guessed = counts.guessed;
     status_.guessed_right = counts.guessed_right;
+    status_.drafts = counts.drafts;
+    status_.begun_new = counts.begun_new;
+    status_.begun_from_memory = counts.begun_from_memory;
+    status_.begun_from_disk = counts.begun_from_disk;
     status_.last_round = Clock::now();
     const PromptCache& cache = runner_->cache();
     status_.memory[1].used = page_bytes_ * (runner_->pages_used() - cache.pages_held());

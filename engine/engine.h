@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,7 +18,9 @@
 #include <vector>
 
 #include "engine/chat/conversation.h"
+#include "engine/commands.h"
 #include "engine/inspection.h"
+#include "engine/lanes/token_hash.h"
 #include "engine/sampling/parameters.h"
 #include "engine/snapshots/catalogue.h"
 #include "engine/status.h"
@@ -111,7 +112,8 @@ struct Reply {
   std::string stop;  // the stop string that ended it, or empty
   int prompt_tokens = 0, cached_tokens = 0, reasoning_tokens = 0;
   std::vector<int32_t> tokens;  // the end token included
-  std::string token_sha;        // SHA-256 over the ids as little-endian u32, hex
+  std::string token_sha;        // token_sha(tokens)
+  std::string prompt_sha;       // of the prompt's tokens
   uint64_t seed = 0;
   double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
 };
@@ -169,24 +171,5 @@ class Engine {
 
 // Names that Options::device takes on this machine.
 std::vector<std::string> devices();
-
-// What the checkpoint of the options consists of, what is wrong with it, and what it needs here. Throws
-// StartError (device, memory).
-Inspection inspect(const Options&);
-// `lockstepd selftest`: every operation of a device against the reference. False when one differs. Throws
-// StartError.
-bool self_test(std::ostream&, const std::string& device, int threads);
-
-// Speeds as tables for people: single operations beside what the machine can do, and a model's prompt and
-// decode tokens a second at several numbers of streams. Throw StartError.
-void bench_kernels(std::ostream&, const std::string& device, int threads);
-void bench_model(std::ostream&, const Options&);
-// Chats at several numbers of streams, drafted beside undrafted. False when a reply is not the one that the
-// same request gets alone and undrafted. Throws StartError.
-bool bench_concurrent(std::ostream&, const Options&, std::vector<int> levels);
-
-// The laws tried on the model: drafted = undrafted, concurrent = solo, resumed = fresh, chunked = whole, one
-// device = another. Loads the model twice. False when one is broken. Throws StartError.
-bool check_laws(std::ostream&, const Options&, int trials, unsigned seed);
 
 }  // namespace lockstep::engine

@@ -1,6 +1,7 @@
 // What an engine tells of itself: counts since its start, memory, and faults. Part of the door, engine.h.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -25,8 +26,15 @@ struct Status {
   };
   Cache cache{};
   uint64_t guessed, guessed_right;  // tokens tried as drafts, and those that stood
-  struct Snapshots {                // prefixes on disk
-    bool on;                        // false: no directory, or it cannot be used
+  static constexpr int deepest_draft = 8;
+  struct Depth {
+    uint64_t guessed, right;
+  };
+  std::array<Depth, deepest_draft> drafts{};  // the same of first guesses, second ones, ...
+  // Requests by where what was known of their prompts came from.
+  uint64_t begun_new, begun_from_memory, begun_from_disk;
+  struct Snapshots {  // prefixes on disk
+    bool on;          // false: no directory, or it cannot be used
     uint64_t hits, reused_tokens, stored, evicted;
     uint64_t skipped;  // not written: the queue or the disk was full, or too large
     uint64_t corrupt;  // files that were not what they should be; they are removed

@@ -7,6 +7,7 @@
 #include "ipc/ipc.h"
 #include "ipc/json_reader.h"
 #include "ipc/json_writer.h"
+#include "ipc/receipt_fields.h"
 
 namespace lockstep::ipc {
 
@@ -166,20 +167,10 @@ void read_conversation(Fields& fields, Conversation& conversation) {
   conversation.thinking = fields.boolean("thinking");
 }
 
-void read_sampling(Fields& fields, Sampling& sampling) {
-  sampling.max_tokens = fields.integer("maxTokens");
-  sampling.temperature = fields.number("temperature");
-  sampling.top_p = fields.number("topP");
-  sampling.min_p = fields.number("minP");
-  sampling.top_k = fields.integer("topK");
-  sampling.seed = fields.unsigned_integer("seed");
-  for (const JsonValue& stop : fields.array("stop").value_or(std::vector<JsonValue>{}))
-    sampling.stop.push_back(text_of(stop, element_path("stop", sampling.stop.size())));
-}
-
 void read(Fields& fields, Chat& chat) {
   read_conversation(fields, chat);
   read_sampling(fields, chat);
+  chat.receipt = fields.boolean("receipt").value_or(false);
 }
 
 void read(Fields& fields, Complete& complete) {
@@ -187,6 +178,11 @@ void read(Fields& fields, Complete& complete) {
   if (!prompt) fields.fail("prompt", "is missing");
   complete.prompt = *prompt;
   read_sampling(fields, complete);
+  complete.receipt = fields.boolean("receipt").value_or(false);
+}
+
+void read(Fields& fields, Verify& verify) {
+  verify.receipt = read_receipt(needed(fields, "receipt", fields.object("receipt")), "receipt");
 }
 
 void read(Fields& fields, Tokenize& tokenize) {
@@ -205,7 +201,13 @@ void read(Fields& fields, Cancel& cancel) {
   cancel.id = *id;
 }
 
+void read(Fields& fields, Check& check) {
+  check.trials = fields.integer("trials");
+  check.seed = fields.unsigned_integer("seed");
+}
+
 void read(Fields&, ModelsQuery&) {}
+void read(Fields&, SnapshotsQuery&) {}
 void read(Fields&, StatusQuery&) {}
 
 // A call with parameters of its own kind, or what is wrong with them.
@@ -233,10 +235,13 @@ std::variant<Call, Answer> dispatch(const Envelope& call, std::string_view versi
   if (interface == interface_name) {
     if (method == "Chat") return read_method<Chat>(call, parameters);
     if (method == "Complete") return read_method<Complete>(call, parameters);
+    if (method == "Verify") return read_method<Verify>(call, parameters);
+    if (method == "Check") return read_method<Check>(call, parameters);
     if (method == "Tokenize") return read_method<Tokenize>(call, parameters);
     if (method == "Cancel") return read_method<Cancel>(call, parameters);
     if (method == "Models") return read_method<ModelsQuery>(call, parameters);
     if (method == "Status") return read_method<StatusQuery>(call, parameters);
+    if (method == "Snapshots") return read_method<SnapshotsQuery>(call, parameters);
   }
   if (call.oneway) return Answer{};
   if (interface == service_interface && method == "GetInfo") {

@@ -26,6 +26,11 @@ struct Reply {
 // Throw ProtocolError when something needed is missing or of the wrong type.
 using ChatReply = std::variant<Accepted, Progress, Delta, Final>;
 ChatReply read_chat_reply(std::string_view parameters);
+using VerifyReply = std::variant<Progress, Verdict>;
+VerifyReply read_verify_reply(std::string_view parameters);
+using CheckReply = std::variant<LawCount, std::vector<LawCount>>;
+CheckReply read_check_reply(std::string_view parameters);
+SnapshotList read_snapshots_reply(std::string_view parameters);
 std::vector<int32_t> read_tokens_reply(std::string_view parameters);
 std::vector<Model> read_models_reply(std::string_view parameters);
 Status read_status_reply(std::string_view parameters);

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "ipc/receipt.h"
 #include "ipc/status.h"
 
 namespace lockstep::ipc {
@@ -65,21 +66,20 @@ struct Message {
   std::string call_id;
 };
 
-// Types are checked, ranges are not (numbers are finite, counts fit an int).
-struct Sampling {
-  std::optional<int> max_tokens, top_k;
-  std::optional<double> temperature, top_p, min_p;
-  std::optional<uint64_t> seed;
-  std::vector<std::string> stop;
-};
 struct Conversation {
   std::vector<Message> messages;   // `system` and `prompt` have become messages; never empty
   std::vector<std::string> tools;  // JSON text of an object each, as the caller wrote it
   std::optional<bool> thinking;
 };
-struct Chat : Conversation, Sampling {};
+struct Chat : Conversation, Sampling {
+  bool receipt = false;
+};
 struct Complete : Sampling {
   std::string prompt;
+  bool receipt = false;
+};
+struct Verify {
+  Receipt receipt;
 };
 struct Tokenize {
   std::variant<std::string, Conversation> what;
@@ -87,14 +87,20 @@ struct Tokenize {
 struct Cancel {
   std::string id;
 };
+struct Check {
+  std::optional<int> trials;
+  std::optional<uint64_t> seed;
+};
 struct ModelsQuery {};
 struct StatusQuery {};
+struct SnapshotsQuery {};
 
 // A call for the server to answer.
 struct Call {
-  bool more;    // Chat, Complete: the caller wants pieces; Status: it wants changes
+  bool more;    // Chat, Complete, Verify: the caller wants pieces; Status: it wants changes
   bool oneway;  // only Cancel, the one method that does something: nothing is answered
-  std::variant<Chat, Complete, Tokenize, Cancel, ModelsQuery, StatusQuery> what;
+  std::variant<Chat, Complete, Verify, Check, Tokenize, Cancel, ModelsQuery, StatusQuery, SnapshotsQuery>
+      what;
 };
 // A call that is answered already: an error of the caller's, a question about the interface, or a one-way
 // call of a method that only answers (`bytes` is empty).
@@ -134,7 +140,10 @@ struct Final {
   std::string model, fingerprint;
   int canon_version = 0;
   double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
-  std::optional<Whole> whole;  // for calls without `more`
+  Sampling parameters;  // as they held, without the seed
+  std::string prompt_sha;
+  std::optional<Whole> whole;      // for calls without `more`
+  std::optional<Receipt> receipt;  // for those who asked for it
 };
 // An error reply. `field` may be in snake_case; it is sent as the protocol spells it (max_tokens: maxTokens).
 struct Error {
@@ -146,6 +155,7 @@ struct Error {
     device_fault,
     cancelled,
     no_such_request,
+    permission_denied,
     other
   } kind = Kind::other;
   std::string message{};         // one sentence; other: the error's name and parameters
@@ -158,10 +168,14 @@ std::string accepted_reply(const Accepted&);
 std::string progress_reply(const Progress&);
 std::string delta_reply(const Delta&);
 std::string final_reply(const Final&);
+std::string verdict_reply(const Verdict&);
 std::string tokens_reply(const std::vector<int32_t>&);
 std::string empty_reply();  // to Cancel
 std::string models_reply(const std::vector<Model>&);
 std::string status_reply(const Status&, bool continues);
+std::string snapshots_reply(const SnapshotList&);
+std::string law_reply(const LawCount&);                // while a Check goes on
+std::string laws_reply(const std::vector<LawCount>&);  // its last one
 std::string error_reply(const Error&);
 
 // ---- What both programs need -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "ipc/fields.h"
 #include "ipc/json_reader.h"
 #include "ipc/json_writer.h"
+#include "ipc/receipt_fields.h"
 
 namespace lockstep::ipc {
 
@@ -20,12 +21,6 @@ auto reading(std::string_view text, Read read) {
   } catch (const FieldError& error) {
     throw ProtocolError("the daemon's reply is not understood: " + error.path + " " + error.what());
   }
-}
-
-template <class Value>
-Value needed(const Fields& fields, std::string_view name, std::optional<Value> value) {
-  if (!value) fields.fail(name, "is missing");
-  return *value;
 }
 
 std::string needed_text(Fields& fields, std::string_view name) {
@@ -120,13 +115,20 @@ Final read_final(JsonValue value) {
   final.queue_seconds = timings.number("queueSeconds").value_or(0);
   final.prompt_seconds = timings.number("promptSeconds").value_or(0);
   final.decode_seconds = timings.number("decodeSeconds").value_or(0);
+  final.prompt_sha = fields.text("promptSha").value_or("");
+  if (const auto parameters = fields.object("parameters")) {
+    Fields of(*parameters, "final.parameters");
+    read_sampling(of, final.parameters);
+  }
   final.whole = read_whole(fields);
+  if (const auto receipt = fields.object("receipt")) final.receipt = read_receipt(*receipt, "final.receipt");
   return final;
 }
 
 Error read_error(const std::string& name, std::optional<JsonValue> parameters) {
   const std::string own = std::string(interface_name) + ".";
   const std::string text = parameters ? std::string(parameters->text()) : "";
+  if (name == "org.varlink.service.PermissionDenied") return {Error::Kind::permission_denied, name};
   if (name.compare(0, own.size(), own) != 0 || !parameters) return {Error::Kind::other, name + " " + text};
   Fields fields(*parameters, "parameters");
   const std::string kind = name.substr(own.size());
@@ -184,19 +186,6 @@ void write_conversation(JsonWriter& json, const Conversation& conversation) {
   if (conversation.thinking) json.key("thinking").boolean(*conversation.thinking);
 }
 
-void write_sampling(JsonWriter& json, const Sampling& sampling) {
-  if (sampling.max_tokens) json.key("maxTokens").integer(*sampling.max_tokens);
-  if (sampling.temperature) json.key("temperature").real(*sampling.temperature);
-  if (sampling.top_p) json.key("topP").real(*sampling.top_p);
-  if (sampling.min_p) json.key("minP").real(*sampling.min_p);
-  if (sampling.top_k) json.key("topK").integer(*sampling.top_k);
-  if (sampling.seed) json.key("seed").unsigned_integer(*sampling.seed);
-  if (sampling.stop.empty()) return;
-  json.key("stop").begin_array();
-  for (const std::string& stop : sampling.stop) json.text(stop);
-  json.end_array();
-}
-
 }  // namespace
 
 Reply read_reply(std::string_view message) {
@@ -209,6 +198,27 @@ Reply read_reply(std::string_view message) {
     if (error) reply.error = read_error(*error, parameters);
     reply.parameters = parameters ? std::string(parameters->text()) : "{}";
     return reply;
+  });
+}
+
+VerifyReply read_verify_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) -> VerifyReply {
+    Fields reply(value, "");
+    if (const auto progress = reply.object("progress")) {
+      Fields fields(*progress, "progress");
+      return Progress{needed_integer(fields, "read"), needed_integer(fields, "total")};
+    }
+    Fields fields(needed(reply, "verdict", reply.object("verdict")), "verdict");
+    Verdict verdict;
+    verdict.equal = needed(fields, "equal", fields.boolean("equal"));
+    verdict.position = fields.integer("position");
+    verdict.expected = fields.integer("expected");
+    verdict.computed = fields.integer("computed");
+    verdict.prompt_tokens = needed_integer(fields, "promptTokens");
+    verdict.reply_tokens = needed_integer(fields, "replyTokens");
+    verdict.device = needed_text(fields, "device");
+    verdict.seconds = fields.number("seconds").value_or(0);
+    return verdict;
   });
 }
 
@@ -226,13 +236,42 @@ ChatReply read_chat_reply(std::string_view parameters) {
 std::vector<int32_t> read_tokens_reply(std::string_view parameters) {
   return reading(parameters, [](JsonValue value) {
     Fields fields(value, "");
-    std::vector<int32_t> tokens;
-    for (const JsonValue& element : needed(fields, "tokens", fields.array("tokens"))) {
-      const auto token = element.kind() == JsonValue::Kind::number ? element.integer() : std::nullopt;
-      if (!token || *token < 0 || *token > INT32_MAX) fields.fail("tokens", "must be token ids");
-      tokens.push_back(static_cast<int32_t>(*token));
+    return read_tokens(fields, "tokens");
+  });
+}
+
+CheckReply read_check_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) -> CheckReply {
+    Fields fields(value, "");
+    const auto law_of = [](JsonValue law, const std::string& path) {
+      Fields of(law, path);
+      return LawCount{needed_text(of, "law"), needed_integer(of, "passed"), needed_integer(of, "failed"),
+                      of.text("skipped").value_or("")};
+    };
+    if (const auto progress = fields.object("progress")) return law_of(*progress, "progress");
+    std::vector<LawCount> laws;
+    for (const JsonValue& element : needed(fields, "laws", fields.array("laws")))
+      laws.push_back(law_of(element, element_path("laws", laws.size())));
+    return laws;
+  });
+}
+
+SnapshotList read_snapshots_reply(std::string_view parameters) {
+  return reading(parameters, [](JsonValue value) {
+    Fields fields(value, "");
+    SnapshotList list;
+    list.directory = needed_text(fields, "directory");
+    list.bytes = needed_unsigned(fields, "bytes");
+    list.budget = needed_unsigned(fields, "budget");
+    list.entries = needed_unsigned(fields, "entries");
+    list.pages = needed_unsigned(fields, "pages");
+    for (const JsonValue& element : elements(fields, "snapshots")) {
+      Fields of(element, element_path("snapshots", list.snapshots.size()));
+      list.snapshots.push_back(
+          {needed_text(of, "model"), needed_integer(of, "tokens"), needed_unsigned(of, "bytes"),
+           needed(of, "lastUsed", of.long_integer("lastUsed")), of.boolean("system").value_or(false)});
     }
-    return tokens;
+    return list;
   });
 }
 
@@ -314,6 +353,7 @@ std::string chat_parameters(const Chat& chat) {
   json.begin_object();
   write_conversation(json, chat);
   write_sampling(json, chat);
+  if (chat.receipt) json.key("receipt").boolean(true);
   return json.end_object().take();
 }
 
@@ -321,6 +361,7 @@ std::string complete_parameters(const Complete& complete) {
   JsonWriter json;
   json.begin_object().key("prompt").text(complete.prompt);
   write_sampling(json, complete);
+  if (complete.receipt) json.key("receipt").boolean(true);
   return json.end_object().take();
 }
 

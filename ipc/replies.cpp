@@ -1,6 +1,7 @@
 // What a server sends.
 #include "ipc/ipc.h"
 #include "ipc/json_writer.h"
+#include "ipc/receipt_fields.h"
 
 namespace lockstep::ipc {
 
@@ -39,6 +40,13 @@ void write(JsonWriter& json, const Account& account) {
   json.key("failed").unsigned_integer(account.failed);
   json.key("promptTokens").unsigned_integer(account.prompt_tokens);
   json.key("replyTokens").unsigned_integer(account.reply_tokens).end_object();
+}
+
+void write(JsonWriter& json, const LawCount& law) {
+  json.begin_object().key("law").text(law.law).key("passed").integer(law.passed);
+  json.key("failed").integer(law.failed);
+  write_unless_empty(json, "skipped", law.skipped);
+  json.end_object();
 }
 
 std::string lower_camel(std::string_view snake) {
@@ -108,18 +116,30 @@ std::string final_reply(const Final& final) {
     json.key("reasoningTokens").integer(final.reasoning_tokens).end_object();
     json.key("tokenSha").text(final.token_sha).key("seed").unsigned_integer(final.seed);
     json.key("model").text(final.model).key("fingerprint").text(final.fingerprint);
-    json.key("canonVersion").integer(final.canon_version).key("timings").begin_object();
+    json.key("canonVersion").integer(final.canon_version).key("promptSha").text(final.prompt_sha);
+    json.key("parameters").begin_object();
+    write_sampling(json, final.parameters);
+    json.end_object().key("timings").begin_object();
     json.key("queueSeconds").real(final.queue_seconds).key("promptSeconds").real(final.prompt_seconds);
-    json.key("decodeSeconds").real(final.decode_seconds).end_object().end_object();
+    json.key("decodeSeconds").real(final.decode_seconds).end_object();
+    if (final.receipt) write(json.key("receipt"), *final.receipt);
+    json.end_object();
+  });
+}
+
+std::string verdict_reply(const Verdict& verdict) {
+  return reply("verdict", false, [&](JsonWriter& json) {
+    json.begin_object().key("equal").boolean(verdict.equal);
+    if (verdict.position) json.key("position").integer(*verdict.position);
+    if (verdict.expected) json.key("expected").integer(*verdict.expected);
+    if (verdict.computed) json.key("computed").integer(*verdict.computed);
+    json.key("promptTokens").integer(verdict.prompt_tokens).key("replyTokens").integer(verdict.reply_tokens);
+    json.key("device").text(verdict.device).key("seconds").real(verdict.seconds).end_object();
   });
 }
 
 std::string tokens_reply(const std::vector<int32_t>& tokens) {
-  return reply("tokens", false, [&](JsonWriter& json) {
-    json.begin_array();
-    for (const int32_t token : tokens) json.integer(token);
-    json.end_array();
-  });
+  return reply("tokens", false, [&](JsonWriter& json) { write_tokens(json, tokens); });
 }
 
 std::string empty_reply() { return std::string("{\"parameters\":{}}") + '\0'; }
@@ -168,7 +188,35 @@ std::string status_reply(const Status& status, bool continues) {
   });
 }
 
+std::string snapshots_reply(const SnapshotList& list) {
+  return reply("directory", false, [&](JsonWriter& json) {
+    json.text(list.directory).key("bytes").unsigned_integer(list.bytes);
+    json.key("budget").unsigned_integer(list.budget).key("entries").unsigned_integer(list.entries);
+    json.key("pages").unsigned_integer(list.pages).key("snapshots").begin_array();
+    for (const Snapshot& snapshot : list.snapshots) {
+      json.begin_object().key("model").text(snapshot.model).key("tokens").integer(snapshot.tokens);
+      json.key("bytes").unsigned_integer(snapshot.bytes).key("lastUsed").integer(snapshot.last_used);
+      json.key("system").boolean(snapshot.system).end_object();
+    }
+    json.end_array();
+  });
+}
+
+std::string law_reply(const LawCount& law) {
+  return reply("progress", true, [&](JsonWriter& json) { write(json, law); });
+}
+
+std::string laws_reply(const std::vector<LawCount>& laws) {
+  return reply("laws", false, [&](JsonWriter& json) {
+    json.begin_array();
+    for (const LawCount& law : laws) write(json, law);
+    json.end_array();
+  });
+}
+
 std::string error_reply(const Error& error) {
+  if (error.kind == Error::Kind::permission_denied)
+    return std::string(R"({"error":"org.varlink.service.PermissionDenied","parameters":{}})") + '\0';
   JsonWriter json;
   const auto open = [&](std::string_view name) -> JsonWriter& {
     json.begin_object().key("error").text(std::string(interface_name) + "." + std::string(name));
@@ -185,6 +233,7 @@ std::string error_reply(const Error& error) {
     case Error::Kind::not_ready: open("NotReady").key("message").text(error.message); break;
     case Error::Kind::cancelled: open("Cancelled").key("message").text(error.message); break;
     case Error::Kind::no_such_request: open("NoSuchRequest").key("id").text(error.field); break;
+    case Error::Kind::permission_denied:
     case Error::Kind::device_fault:
     case Error::Kind::other: open("DeviceFault").key("message").text(error.message);
   }

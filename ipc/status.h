@@ -1,4 +1,4 @@
-// What a server tells about itself: the replies of Models and Status as values.
+// What a server tells about itself: the replies of Models, Status, Snapshots and Check as values.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,28 @@ struct Status {
   Cache cache;
   std::vector<Request> requests;
   std::vector<Account> accounts;
+};
+
+// A prefix that is kept on disk.
+struct Snapshot {
+  std::string model;  // first digits of what it is filed under: model, canon and memory layout
+  int tokens = 0;
+  uint64_t bytes = 0;     // of its own, beside pages that several share
+  int64_t last_used = 0;  // seconds since 1970
+  bool system = false;    // the end of a system prompt
+};
+struct SnapshotList {
+  std::string directory;
+  uint64_t bytes = 0, budget = 0;  // pages included
+  uint64_t entries = 0, pages = 0;
+  std::vector<Snapshot> snapshots;  // the last used first
+};
+
+// What came of a law's random trials.
+struct LawCount {
+  std::string law;
+  int passed = 0, failed = 0;
+  std::string skipped{};  // why, if it was
 };
 
 }  // namespace lockstep::ipc

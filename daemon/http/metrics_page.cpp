@@ -1,5 +1,9 @@
 #include "daemon/http/metrics_page.h"
 
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
 namespace lockstep::daemon::http {
 namespace {
 
@@ -26,6 +30,51 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
+// A counter with a value for each of a label's values.
+template <class Values>
+void counters(std::string& out, const char* name, const char* label, const Values& values) {
+  out += std::string("# TYPE ") + name + " counter\n";
+  for (const auto& [value, count] : values)
+    out += std::string(name) + "{" + label + "=\"" + value + "\"} " + std::to_string(count) + "\n";
+}
+
+using Counts = std::initializer_list<std::pair<std::string, uint64_t>>;
+
+void add_drafts(const engine::Status& status, std::string& out) {
+  std::vector<std::pair<std::string, uint64_t>> guessed, right;
+  for (const engine::Status::Depth& depth : status.drafts) {
+    guessed.emplace_back(std::to_string(guessed.size() + 1), depth.guessed);
+    right.emplace_back(std::to_string(right.size() + 1), depth.right);
+  }
+  counters(out, "lockstep_draft_guesses_total", "depth", guessed);
+  counters(out, "lockstep_draft_right_total", "depth", right);
+}
+
+void add_caches(const engine::Status& status, std::string& out) {
+  const engine::Status::Cache& cache = status.cache;
+  counters(out, "lockstep_cache_lookups_total", "kind", Counts{{"hit", cache.hits}, {"miss", cache.misses}});
+  counters(out, "lockstep_prompts_begun_total", "from",
+           Counts{{"nothing", status.begun_new},
+                  {"memory", status.begun_from_memory},
+                  {"disk", status.begun_from_disk}});
+  counters(
+      out, "lockstep_cache_stops_total", "why",
+      Counts{{"new", cache.ended_new}, {"differs", cache.ended_differs}, {"evicted", cache.ended_evicted}});
+  counter(out, "lockstep_cache_stored_total", cache.stored);
+  counter(out, "lockstep_cache_evicted_total", cache.evicted);
+  counter(out, "lockstep_cache_reused_tokens_total", cache.reused_tokens);
+  const engine::Status::Snapshots& disk = status.snapshots;
+  if (!disk.on) return;
+  counter(out, "lockstep_snapshots_stored_total", disk.stored);
+  counter(out, "lockstep_snapshots_evicted_total", disk.evicted);
+  counter(out, "lockstep_snapshots_skipped_total", disk.skipped);
+  counter(out, "lockstep_snapshots_corrupt_total", disk.corrupt);
+  counter(out, "lockstep_snapshots_reused_tokens_total", disk.reused_tokens);
+  counter(out, "lockstep_snapshots_written_bytes_total", disk.written_bytes);
+  add(out, "lockstep_snapshots_bytes", "gauge", static_cast<double>(disk.bytes));
+  add(out, "lockstep_snapshots_budget_bytes", "gauge", static_cast<double>(disk.budget));
+}
+
 void add_engine(const engine::Engine& engine, std::string& out) {
   const engine::Status status = engine.status();
   const engine::ModelInfo& model = engine.model();
@@ -35,20 +84,16 @@ void add_engine(const engine::Engine& engine, std::string& out) {
   add(out, "lockstep_context_tokens", "gauge", model.context);
   add(out, "lockstep_requests_active", "gauge", status.active);
   add(out, "lockstep_requests_waiting", "gauge", status.queued);
-  out += "# TYPE lockstep_requests_total counter\n";
-  for (const auto& [how, count] :
-       {std::pair{"served", status.served}, std::pair{"cancelled", status.cancelled},
-        std::pair{"refused", status.refused}, std::pair{"failed", status.failed}})
-    out += std::string("lockstep_requests_total{end=\"") + how + "\"} " + std::to_string(count) + "\n";
+  counters(out, "lockstep_requests_total", "end",
+           Counts{{"served", status.served},
+                  {"cancelled", status.cancelled},
+                  {"refused", status.refused},
+                  {"failed", status.failed}});
   counter(out, "lockstep_prompt_tokens_total", status.prompt_tokens);
   counter(out, "lockstep_reply_tokens_total", status.reply_tokens);
   counter(out, "lockstep_rounds_total", status.rounds);
-  out += "# TYPE lockstep_cache_lookups_total counter\n";
-  out += "lockstep_cache_lookups_total{kind=\"hit\"} " + std::to_string(status.cache.hits) + "\n";
-  out += "lockstep_cache_lookups_total{kind=\"miss\"} " + std::to_string(status.cache.misses) + "\n";
-  counter(out, "lockstep_cache_stored_total", status.cache.stored);
-  counter(out, "lockstep_cache_evicted_total", status.cache.evicted);
-  counter(out, "lockstep_cache_reused_tokens_total", status.cache.reused_tokens);
+  add_drafts(status, out);
+  add_caches(status, out);
   out += "# TYPE lockstep_memory_bytes gauge\n";
   for (const engine::Status::Pool& pool : status.memory)
     out += "lockstep_memory_bytes{pool=" + quoted(pool.name) + "} " + std::to_string(pool.bytes) + "\n";

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "daemon/openai/parameters_json.h"
+
 namespace lockstep::daemon::openai {
 namespace {
 
@@ -71,13 +73,17 @@ json::Value lockstep_json(const ReplyHead& head, const engine::Reply& reply) {
       {"prompt_tokens_per_second", rate(reply.prompt_tokens - reply.cached_tokens, reply.prompt_seconds)},
       // The first token comes out of the prompt.
       {"decode_tokens_per_second", rate(tokens - 1, reply.decode_seconds)}};
-  return json::Object{{"token_sha", reply.token_sha.substr(0, 12)},
-                      {"token_sha256", reply.token_sha},
-                      {"seed", reply.seed},
-                      {"model_fingerprint", head.fingerprint},
-                      {"canon", head.canon_version},
-                      {"prompt_tokens", reply.prompt_tokens},
-                      {"timings", std::move(timings)}};
+  json::Object out{{"token_sha", reply.token_sha.substr(0, 12)},
+                   {"token_sha256", reply.token_sha},
+                   {"prompt_sha256", reply.prompt_sha},
+                   {"seed", reply.seed},
+                   {"parameters", parameters_json(head.sampling)},
+                   {"model_fingerprint", head.fingerprint},
+                   {"canon", head.canon_version},
+                   {"prompt_tokens", reply.prompt_tokens},
+                   {"timings", std::move(timings)}};
+  if (head.held_to_form) out.push_back({"held_to_form", true});
+  return out;
 }
 
 std::string system_fingerprint(const ReplyHead& head) {

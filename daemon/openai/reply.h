@@ -25,6 +25,8 @@ struct ReplyHead {
   int choices = 1;             // replies that will come
   int replies_a_prompt = 1;    // so many of them in turn share a prompt
   int prompt_tokens = 0;       // of all prompts
+  engine::Sampling sampling;   // as it holds for these replies
+  bool held_to_form = false;   // they must fit a schema, or be calls
 };
 
 // Counts of tokens over the replies of a request; a prompt that several replies share counts once.
@@ -41,8 +43,9 @@ class Usage {
   int replies_a_prompt_;
 };
 
-// What lockstep says beyond OpenAI: token_sha (12 digits and whole), seed, model fingerprint, canon version,
-// counts and timings. Of several replies the first has it, and each its own in its choice.
+// What lockstep says beyond OpenAI: token_sha (12 digits and whole), the prompt's hash, seed, model
+// fingerprint, canon version, parameters, counts and timings. Of several replies the first has it, and each
+// its own in its choice.
 json::Value lockstep_json(const ReplyHead& head, const engine::Reply& reply);
 
 // "canon1-" and the first 12 digits of the model's fingerprint.

@@ -9,16 +9,6 @@
 namespace lockstep::engine {
 namespace {
 
-std::vector<int32_t> text_of(int tokens, int variant, int vocabulary) {
-  std::vector<int32_t> ids(tokens);
-  uint64_t state = 0x9e3779b97f4a7c15ULL * (variant + 1);
-  for (int32_t& id : ids) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    id = static_cast<int32_t>((state >> 33) % static_cast<uint64_t>(vocabulary));
-  }
-  return ids;
-}
-
 // Requests of so many random tokens; undrafted, as random text says nothing about drafts.
 std::vector<BenchJob> jobs(const Engine& engine, int streams, int prompt, int reply, int variant) {
   std::vector<BenchJob> some(streams);

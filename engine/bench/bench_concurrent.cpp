@@ -43,22 +43,40 @@ std::vector<BenchJob> jobs(const Engine& engine, int streams, Sampling::Draft dr
   return some;
 }
 
+// Of requests that were asked one after the other: tokens a second of all their time.
+double serial_speed(std::span<const Reply> replies) {
+  double tokens = 0, seconds = 0;
+  for (const Reply& reply : replies) {
+    tokens += static_cast<double>(reply.tokens.size());
+    seconds += reply.queue_seconds + reply.prompt_seconds + reply.decode_seconds;
+  }
+  return seconds > 0 ? tokens / seconds : 0;
+}
+
+double alone_speed(std::span<const Reply> replies) {
+  std::vector<double> speeds;
+  for (const Reply& reply : replies) speeds.push_back(decode_speed({&reply, 1}));
+  return median(std::move(speeds));
+}
+
 }  // namespace
 
-bool bench_concurrent(std::ostream& out, const Options& options, std::vector<int> levels) {
+bool bench_concurrent(std::ostream& out, const Options& options, ConcurrentBench what) {
+  std::vector<int>& levels = what.levels;
   constexpr int runs = 5;
   const auto engine = Engine::open(options, [&](const std::string& line) { out << line << "\n"; });
   std::erase_if(levels, [&](int level) { return level > options.lanes; });
   if (levels.empty()) throw StartError(StartError::Kind::model, "no level is within lanes; raise lanes");
   const int most = *std::ranges::max_element(levels);
   // What each says alone and undrafted.
-  std::vector<std::string> alone;
+  std::vector<Reply> alone;
   for (const BenchJob& job : jobs(*engine, most, Sampling::Draft::never))
-    alone.push_back(serve(*engine, {&job, 1}).front().token_sha);
+    alone.push_back(std::move(serve(*engine, {&job, 1}).front()));
   int compared = 0, different = 0;
   out << engine->model().name << " on " << engine->model().device << ", " << runs
       << " runs each in turn, medians; decoded tokens/s\n"
-      << "streams   undrafted   drafted   ratio   tokens a round and stream\n"
+      << "streams   undrafted   drafted   ratio   tokens a round and stream"
+      << (what.alone ? "     alone" : "") << (what.serial ? "    serial" : "") << "\n"
       << std::fixed;
   for (int level : levels) {
     std::vector<double> plain, drafted, ratio;
@@ -67,7 +85,7 @@ bool bench_concurrent(std::ostream& out, const Options& options, std::vector<int
       for (const Sampling::Draft draft : {Sampling::Draft::never, Sampling::Draft::priced}) {
         const Status before = engine->status();
         const std::vector<Reply> replies = serve(*engine, jobs(*engine, level, draft));
-        for (int i = 0; i < level; ++i, ++compared) different += replies[i].token_sha != alone[i];
+        for (int i = 0; i < level; ++i, ++compared) different += replies[i].token_sha != alone[i].token_sha;
         (draft == Sampling::Draft::never ? plain : drafted).push_back(decode_speed(replies));
         if (draft == Sampling::Draft::never) continue;
         right += engine->status().guessed_right - before.guessed_right;
@@ -77,7 +95,11 @@ bool bench_concurrent(std::ostream& out, const Options& options, std::vector<int
     }
     out << std::setw(7) << level << std::setprecision(1) << std::setw(12) << median(plain) << std::setw(10)
         << median(drafted) << std::setprecision(2) << std::setw(8) << median(ratio) << std::setw(10)
-        << static_cast<double>(tokens) / static_cast<double>(tokens - right) << std::endl;
+        << static_cast<double>(tokens) / static_cast<double>(tokens - right) << std::setprecision(1);
+    const std::span some = std::span(alone).first(static_cast<size_t>(level));
+    if (what.alone) out << std::setw(27) << alone_speed(some);
+    if (what.serial) out << std::setw(what.alone ? 10 : 27) << serial_speed(some);
+    out << std::endl;
   }
   out << "replies equal to the same request alone and undrafted: " << compared - different << " of "
       << compared << "\n";

@@ -56,6 +56,16 @@ std::vector<Reply> serve(Engine& engine, std::span<const BenchJob> jobs) {
   return std::move(level.replies);
 }
 
+std::vector<int32_t> text_of(int tokens, int variant, int vocabulary) {
+  std::vector<int32_t> ids(tokens);
+  uint64_t state = 0x9e3779b97f4a7c15ULL * (variant + 1);
+  for (int32_t& id : ids) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    id = static_cast<int32_t>((state >> 33) % static_cast<uint64_t>(vocabulary));
+  }
+  return ids;
+}
+
 double decode_speed(std::span<const Reply> replies) {
   double longest = 0;
   size_t tokens = 0;

@@ -20,6 +20,9 @@ std::vector<Reply> serve(Engine&, std::span<const BenchJob>);
 // reply's first token to the last one's end as each reply saw it.
 double decode_speed(std::span<const Reply>);
 
+// Random tokens below `vocabulary`, the same for the same variant.
+std::vector<int32_t> text_of(int tokens, int variant, int vocabulary);
+
 double median(std::vector<double> values);
 
 }  // namespace lockstep::engine

@@ -90,14 +90,9 @@ Trial random_trial(std::mt19937& random, int longest, const ModelInfo& model) {
   if (random() % 4 == 0) sampling.top_p = 0.9f;
   if (random() % 8 == 0) sampling.frequency_penalty = 0.4f;
   sampling.seed = random();
-  sampling.max_tokens = 4 + static_cast<int>(random() % 20);
+  sampling.max_tokens = 4 + static_cast<int>(random() % 12);
   sampling.top_logprobs = alternatives;
   sampling.ignore_end = random() % 2;
-  return trial;
-}
-
-Trial with_draft(Trial trial, Sampling::Draft draft) {
-  trial.sampling.draft = draft;
   return trial;
 }
 

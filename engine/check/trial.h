@@ -23,7 +23,6 @@ struct Outcome {
 std::vector<int32_t> random_tokens(std::mt19937&, int count, const ModelInfo&);
 // A prompt of 1 to `longest` tokens, half of them of a text that repeats itself; greedy or sampled.
 Trial random_trial(std::mt19937&, int longest, const ModelInfo&);
-Trial with_draft(Trial, Sampling::Draft);
 
 // Throw StartError when a request fails.
 Outcome ask(Engine&, const Trial&);

@@ -17,6 +17,7 @@ struct Stood {
   int first_position;  // of that row
   int stands;
   bool over;  // the reply has ended
+  bool kept;  // its prefix has just been kept: the head has read its rows
 };
 
 struct DraftWish {
@@ -39,6 +40,19 @@ class CopyDrafter final : public Drafter {
   Chance chance(const Lane& lane) const override { return {lane.copies.chance(), lane.copies.chance()}; }
   bool computed() const override { return false; }
   void draft(std::span<const Stood>, std::span<const DraftWish>) override;
+};
+
+// Replaces the guesses that others made by made-up ones, from a place on that is another one each time, and
+// makes up those that are missing: for checks.
+class Spoiler final : public Drafter {
+ public:
+  explicit Spoiler(int vocabulary) : vocabulary_(vocabulary) {}
+  Chance chance(const Lane&) const override { return {}; }
+  bool computed() const override { return false; }
+  void draft(std::span<const Stood>, std::span<const DraftWish>) override;
+
+ private:
+  int vocabulary_;
 };
 
 }  // namespace lockstep::engine

@@ -7,13 +7,14 @@ namespace lockstep::engine {
 
 // The rows that nobody guesses from: keys and values only. Those of a lane that decodes without the head wait
 // until there are enough of them, or the head is wanted.
-void HeadDrafter::read(std::span<const Stood> stood, std::span<const DraftWish> wishes) {
+void HeadDrafter::read(std::span<const Stood> stood, std::span<const DraftWish> wishes, bool all) {
   Batch batch;
   std::vector<int32_t> hidden;
   for (const Stood& one : stood) {
     Lane& lane = *one.lane;
+    if (one.kept && !all) continue;
     const bool guesses = std::ranges::any_of(wishes, [&](const DraftWish& w) { return w.lane == &lane; });
-    if (!guesses && !one.over && lane.head_held + one.stands <= Forward::held_rows) {
+    if (!all && !guesses && !one.over && lane.head_held + one.stands <= Forward::held_rows) {
       for (int row = 0; row < one.stands; ++row)
         forward_.hold(one.first_row + row, lane.slot, lane.head_held++);
       continue;
@@ -35,9 +36,11 @@ void HeadDrafter::read(std::span<const Stood> stood, std::span<const DraftWish> 
   if (batch.rows()) forward_.read_draft(batch, hidden);
 }
 
+void HeadDrafter::read_now(std::span<const Stood> stood) { read(stood, {}, true); }
+
 void HeadDrafter::draft(std::span<const Stood> stood, std::span<const DraftWish> wishes) {
   auto start = Clock::now();
-  read(stood, wishes);
+  read(stood, wishes, false);
   if (wishes.empty()) return;
   std::map<const Lane*, int32_t> hidden_of;
   for (const Stood& one : stood) hidden_of[one.lane] = one.first_row + one.stands - 1;

@@ -17,9 +17,11 @@ class HeadDrafter final : public Drafter {
   Chance chance(const Lane& lane) const override { return {lane.head_first.mean(), lane.head_next.mean()}; }
   bool computed() const override { return true; }
   void draft(std::span<const Stood>, std::span<const DraftWish>) override;
+  // Reads all rows that stand, and those that waited: what is going to be kept of these lanes needs them.
+  void read_now(std::span<const Stood>);
 
  private:
-  void read(std::span<const Stood>, std::span<const DraftWish>);
+  void read(std::span<const Stood>, std::span<const DraftWish>, bool all);
 
   Forward& forward_;
   LogitRows& logits_;

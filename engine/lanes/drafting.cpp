@@ -7,7 +7,6 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr int deepest = 8;       // guesses of a lane
 constexpr int probe_every = 32;  // tokens between two looks at a head that is not in use
 // To begin with drafts, and to go on with them, they must promise so much.
 constexpr double begin_gain = 1.06, go_on_gain = 1.02;
@@ -17,8 +16,9 @@ constexpr double begin_gain = 1.06, go_on_gain = 1.02;
 // Guesses that there is room for: in the reply, in the context, and in pages that nobody else needs.
 int Runner::most_guesses(Lane& lane) {
   const int size = static_cast<int>(lane.tokens.size());
-  const int most = std::min(
-      {deepest, lane.most_tokens - static_cast<int>(lane.reply.tokens.size()) - 1, limits_.context - size});
+  const int most =
+      std::min({Status::deepest_draft, lane.most_tokens - static_cast<int>(lane.reply.tokens.size()) - 1,
+                limits_.context - size});
   const int positions = static_cast<int>(lane.pages.size()) * kernels::page_positions;
   if (size + most > positions && pages_.available() > static_cast<int>(active_.size())) {
     lane.pages.push_back(pages_.take());
@@ -42,7 +42,9 @@ std::vector<DraftWish> Runner::wishes() {
     const Chance copied = copier_.chance(*lane), computed = head_ ? head_->chance(*lane) : Chance{};
     lane->guesses_computed = computed.first > copied.first;
     const Chance chance = lane->guesses_computed ? computed : copied;
-    const bool wanted = lane->job.sampling.draft != Sampling::Draft::never && chance.first > 0;
+    const Sampling::Draft draft = lane->job.sampling.draft;
+    const bool wanted =
+        draft == Sampling::Draft::spoiled || (draft != Sampling::Draft::never && chance.first > 0);
     offers.push_back({chance, wanted ? most_guesses(*lane) : 0, lane->guesses_computed});
   }
   std::vector<int> depths =
@@ -51,27 +53,45 @@ std::vector<DraftWish> Runner::wishes() {
   int rows = std::accumulate(depths.begin(), depths.end(), static_cast<int>(lanes.size()));
   std::vector<DraftWish> wishes;
   for (size_t i = 0; i < lanes.size(); ++i) {
-    if (lanes[i]->job.sampling.draft == Sampling::Draft::always) {
-      const int more = std::clamp(limits_.draft_rows - rows, 0, offers[i].most - depths[i]);
-      depths[i] += more;
-      rows += more;
+    const Sampling& sampling = lanes[i]->job.sampling;
+    if (sampling.draft == Sampling::Draft::always || sampling.draft == Sampling::Draft::spoiled) {
+      rows -= std::exchange(depths[i], 0);
+      const int forced =
+          sampling.draft_depth ? std::min(sampling.draft_depth, offers[i].most) : offers[i].most;
+      depths[i] = std::clamp(limits_.draft_rows - rows, 0, forced);
+      rows += depths[i];
     }
     if (depths[i] > 0) wishes.push_back({lanes[i], depths[i]});
   }
   return wishes;
 }
 
-void Runner::draft() {
+std::vector<Stood> Runner::stood_of(const std::function<bool(const Share&)>& which) const {
   std::vector<Stood> stood;
   for (const Share& share : shares_)
-    stood.push_back({share.lane, share.rows.first_row, share.rows.first_position, share.stands, share.over});
+    if (which(share))
+      stood.push_back({share.lane, share.rows.first_row, share.rows.first_position, share.stands, share.over,
+                       share.kept});
+  return stood;
+}
+
+void Runner::draft() {
+  const std::vector<Stood> stood = stood_of([](const Share&) { return true; });
   std::vector<DraftWish> copied = wishes(), computed;
+  std::vector<DraftWish> spoiled;
+  for (const DraftWish& wish : copied)
+    if (wish.lane->job.sampling.draft == Sampling::Draft::spoiled) spoiled.push_back(wish);
   const auto by_head = std::stable_partition(
       copied.begin(), copied.end(), [](const DraftWish& wish) { return !wish.lane->guesses_computed; });
   computed.assign(by_head, copied.end());
   copied.erase(by_head, copied.end());
+  std::erase_if(copied, [&](const DraftWish& wish) { return copier_.chance(*wish.lane).first == 0; });
   copier_.draft(stood, copied);
-  if (!head_) return;
+  if (head_) draft_by_head(stood, std::move(computed));
+  spoiler_.draft(stood, spoiled);
+}
+
+void Runner::draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> computed) {
   std::vector<Lane*> probed;
   if (computed.empty())
     for (const Share& share : shares_) {

@@ -109,6 +109,10 @@ void Runner::choose_tokens() {
         for (int i = 0; i < tried; ++i) (i ? lane.head_next : lane.head_first).tested(i < right);
       counts_.guessed += guesses;
       counts_.guessed_right += right;
+      for (int i = 0; i < guesses; ++i) {
+        ++counts_.drafts[i].guessed;
+        counts_.drafts[i].right += i < right;
+      }
       lane.guesses.clear();
     }
     lane.done = before + share.stands;
@@ -209,9 +213,14 @@ bool Runner::append(Share& share, int32_t token, std::optional<TokenLogprob> log
 
 // Keeps what is worth keeping, ends what is over, and guesses for the next round.
 void Runner::end_round() {
+  const auto at_border = [](const Lane& lane) {
+    return !lane.borders.empty() && lane.done == lane.borders.front().position;
+  };
+  for (Share& share : shares_) share.kept = share.finish || at_border(*share.lane);
+  if (head_) head_->read_now(stood_of([](const Share& share) { return share.kept; }));
   for (Share& share : shares_) {
     Lane& lane = *share.lane;
-    if (!lane.borders.empty() && lane.done == lane.borders.front().position) {
+    if (at_border(lane)) {
       const bool system = lane.borders.front().system;
       keep(lane, system);
       lane.borders.erase(lane.borders.begin());

@@ -30,7 +30,8 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       store_(store),
       tell_(std::move(tell)),
       message_start_(tokenizer.id("<|im_start|>")),
-      logits_(device, forward) {
+      logits_(device, forward),
+      spoiler_(config.vocabulary) {
   if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   if (store) courier_.emplace(*store, forward_, pages_);
@@ -87,8 +88,9 @@ void Runner::admit() {
     lane.slot = free_slots_.back();
     free_slots_.pop_back();
     if (lane.admitted == Clock::time_point{}) lane.admitted = Clock::now();
-    resume(lane);
-    if (fetch(lane))
+    const bool fresh = lane.job.sampling.fresh;
+    if (!fresh) resume(lane);
+    if (!fresh && fetch(lane))
       loading_.push_back(std::move(waiting_.front()));
     else
       go_on(std::move(waiting_.front()));
@@ -105,7 +107,10 @@ void Runner::go_on(std::unique_ptr<Lane> lane) {
       lane->borders.push_back(border);
   if (!std::exchange(lane->begun, true)) {
     lane->reply.cached_tokens = lane->done;
-    trace(*lane);
+    ++(lane->done == 0   ? counts_.begun_new
+       : lane->from_disk ? counts_.begun_from_disk
+                         : counts_.begun_from_memory);
+    if (!lane->job.sampling.fresh) trace(*lane);
   }
   active_.push_back(std::move(lane));
 }

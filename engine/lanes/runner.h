@@ -3,6 +3,7 @@
 // Threads: the engine's thread only, which calls turn() in a loop.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <list>
@@ -58,6 +59,8 @@ class Runner {
   struct Counts {
     uint64_t served = 0, cancelled = 0, failed = 0, prompt_tokens = 0, reply_tokens = 0, rounds = 0;
     uint64_t guessed = 0, guessed_right = 0;  // tokens tried as drafts, and those that stood
+    std::array<Status::Depth, Status::deepest_draft> drafts{};
+    uint64_t begun_new = 0, begun_from_memory = 0, begun_from_disk = 0;
   };
   const Counts& counts() const { return counts_; }
 
@@ -84,7 +87,8 @@ class Runner {
     int stands = 0;
     bool over = false;  // failed, or:
     std::optional<Finish> finish = std::nullopt;
-    Delta last = {};  // of a reply that is over
+    Delta last = {};    // of a reply that is over
+    bool kept = false;  // its prefix, at the end of this round
   };
   Batch assemble();
   void choose_tokens();
@@ -97,6 +101,8 @@ class Runner {
   std::vector<DraftWish> wishes();
   int most_guesses(Lane&);
   void draft();
+  std::vector<Stood> stood_of(const std::function<bool(const Share&)>& which) const;
+  void draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> computed);
   void release(Lane& lane);
 
   kernels::Device& device_;
@@ -119,6 +125,7 @@ class Runner {
   LogitRows logits_;
   RoundCosts costs_;
   CopyDrafter copier_;
+  Spoiler spoiler_;
   std::optional<HeadDrafter> head_;  // if the checkpoint has a multi-token head
   bool drafting_ = false;            // the last round with a choice had guesses
   Counts counts_;

@@ -28,9 +28,11 @@ struct Sampling {
       false;                // with them, those of the prompt; it is read whole then, whatever is known of it
   bool ignore_end = false;  // go on after an end token
   int priority = 0;         // among requests that wait: lower ones go first
-  // Whether tokens are guessed ahead: where it pays, never, or as many as there is room for. It changes the
-  // speed and nothing else.
-  enum class Draft { priced, never, always } draft = Draft::priced;
+  bool fresh = false;       // the whole prompt is read: nothing of it comes from memory or disk
+  // Whether tokens are guessed ahead: where it pays, never, as many as there is room for, or such that from a
+  // place on, another one each time, guesses are made up. It changes the speed and nothing else.
+  enum class Draft { priced, never, always, spoiled } draft = Draft::priced;
+  int draft_depth = 0;  // of always and spoiled: the most guesses at once; 0: what there is room for
 };
 
 }  // namespace lockstep::engine

@@ -46,19 +46,28 @@ std::vector<File> files_in(const std::filesystem::path& directory) {
 
 }  // namespace
 
-void list_snapshots(std::ostream& out, const std::filesystem::path& directory) {
-  uint64_t bytes = 0, entries = 0, pages = 0;
+SnapshotFiles snapshots_in(const std::filesystem::path& directory) {
+  SnapshotFiles found;
   for (const File& file : files_in(directory)) {
-    bytes += file.bytes;
-    ++(file.what.kind == Record::Kind::page ? pages : entries);
-    if (file.what.kind == Record::Kind::page) continue;
-    struct tm local {};
-    ::localtime_r(&file.used, &local);
-    out << std::put_time(&local, "%F %T") << "  model " << file.what.root << "  " << std::setw(8)
-        << file.what.length << " tokens  " << in_words(file.bytes)
-        << (file.what.system ? "  end of a system prompt" : "") << "\n";
+    found.bytes += file.bytes;
+    if (file.what.kind == Record::Kind::page)
+      ++found.pages;
+    else
+      found.entries.push_back({file.what.root, file.what.length, file.bytes, file.used, file.what.system});
   }
-  out << entries << " entries and " << pages << " shared pages, " << in_words(bytes) << "\n";
+  return found;
+}
+
+void list_snapshots(std::ostream& out, const std::filesystem::path& directory) {
+  const SnapshotFiles found = snapshots_in(directory);
+  for (const SnapshotEntry& entry : found.entries) {
+    struct tm local {};
+    ::localtime_r(&entry.used, &local);
+    out << std::put_time(&local, "%F %T") << "  model " << entry.root << "  " << std::setw(8) << entry.tokens
+        << " tokens  " << in_words(entry.bytes) << (entry.system ? "  end of a system prompt" : "") << "\n";
+  }
+  out << found.entries.size() << " entries and " << found.pages << " shared pages, " << in_words(found.bytes)
+      << "\n";
 }
 
 bool verify_snapshots(std::ostream& out, const std::filesystem::path& directory) {

@@ -1,10 +1,7 @@
 // lockstep chat: a conversation at the terminal.
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <random>
 #include <span>
 
@@ -12,6 +9,7 @@
 #include "ipc/client/daemon.h"
 #include "ipc/client/input.h"
 #include "ipc/client/line_editor.h"
+#include "ipc/client/output_file.h"
 #include "ipc/client/stream.h"
 #include "ipc/client/terminal.h"
 #include "ipc/json_reader.h"
@@ -37,19 +35,6 @@ std::vector<Message> read_conversation(const std::string& path) {
   } catch (const JsonError& error) {
     throw Failure(exit_failed, path + " is " + error.what());
   }
-}
-
-void write_conversation(const std::string& path, const Conversation& conversation) {
-  const std::string text = conversation_parameters(conversation) + "\n";
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  int error = file < 0 ? errno : 0;
-  for (std::string_view rest = text; error == 0 && !rest.empty();) {
-    const ssize_t written = ::write(file, rest.data(), rest.size());
-    if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
-    if (written < 0 && errno != EINTR) error = errno;
-  }
-  if (file >= 0 && ::close(file) < 0 && error == 0) error = errno;
-  if (error != 0) throw Failure(exit_failed, path + " cannot be written: " + std::strerror(error));
 }
 
 class Conversing {
@@ -175,7 +160,7 @@ class Conversing {
   void save(const std::string& path) {
     if (path.empty()) throw Failure(exit_failed, "name a file: /save FILE");
     if (turns_.empty()) throw Failure(exit_failed, "there is nothing to save yet");
-    write_conversation(path, conversation());
+    write_file(path, conversation_parameters(conversation()) + "\n");
   }
 
   void load(const std::string& path) {

@@ -115,7 +115,8 @@ std::string help(std::span<const Command> commands) {
   text += "\nOptions:\n" + columns(rows);
   text +=
       "\nExit status: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon not reachable,\n"
-      "4 daemon busy or not ready: try again later, 130 interrupted. See lockstep(1).\n";
+      "4 daemon busy or not ready: try again later, 5 verify found a difference, 130 interrupted.\n"
+      "See lockstep(1).\n";
   return text;
 }
 

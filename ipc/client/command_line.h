@@ -12,7 +12,14 @@
 namespace lockstep::ipc::client {
 
 // Exit statuses, as lockstep(1) lists them. An interrupt ends the program by its signal (a shell says 130).
-enum Exit { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_unreachable = 3, exit_try_later = 4 };
+enum Exit {
+  exit_ok = 0,
+  exit_failed = 1,
+  exit_usage = 2,
+  exit_unreachable = 3,
+  exit_try_later = 4,
+  exit_different = 5
+};
 
 struct Option {
   const char* name;      // "--seed"

@@ -12,6 +12,9 @@ int ask(const Arguments&);
 int chat(const Arguments&);
 int complete(const Arguments&);
 int tokenize(const Arguments&);
+int verify(const Arguments&);
+int check(const Arguments&);
+int snapshots(const Arguments&);
 int status(const Arguments&);
 int models(const Arguments&);
 int inspect(const Arguments&);
@@ -20,6 +23,9 @@ int completion(const Arguments&);
 
 // The sampling options that several commands have.
 Sampling sampling_of(const Arguments&);
+
+// The part of snapshots that lockstepd does.
+int files_of_snapshots(const Arguments&);
 
 std::span<const Command> commands();
 

@@ -68,6 +68,7 @@ std::string bash() {
     });
     const Source source = source_of(command.operands);
     if (source == Source::folders) arguments += "    " + name + "\\ *\\ [!-]*) " + bash_folders;
+    if (source == Source::files) arguments += "    " + name + "\\ *\\ [!-]*) " + bash_files;
     if (source == Source::words) options += words_of(command.operands);
     words += "    " + name + ") words='" + options + "' ;;\n";
   }
@@ -144,6 +145,7 @@ std::string fish() {
     });
     const Source source = source_of(command.operands);
     if (source == Source::folders) text += seen + "-a '(__fish_complete_directories)'\n";
+    if (source == Source::files) text += seen + "-F\n";
     if (source == Source::words) text += seen + "-a '" + words_of(command.operands) + "'\n";
   }
   return text;

@@ -80,6 +80,8 @@ Failure failure_of(const Error& error) {
     case Error::Kind::cancelled: return {exit_failed, error.message};
     case Error::Kind::no_such_request:
       return {exit_failed, "no request " + error.field + " of yours is in work (lockstep status lists them)"};
+    case Error::Kind::permission_denied:
+      return {exit_failed, "only root and the service's user may do this: try sudo"};
     case Error::Kind::other: break;
   }
   return {exit_failed, "the daemon answered with an error: " + error.message};

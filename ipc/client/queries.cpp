@@ -23,12 +23,6 @@ std::string models_text(const std::vector<Model>& models) {
   return text.empty() ? "nothing yet: the model is being loaded\n" : text;
 }
 
-std::string tokens_text(const std::vector<int32_t>& tokens) {
-  std::string text;
-  for (int32_t token : tokens) text += (text.empty() ? "" : " ") + std::to_string(token);
-  return text + "\n";
-}
-
 }  // namespace
 
 int models(const Arguments& arguments) {

@@ -37,21 +37,6 @@ std::string line_of(const ToolCall& call) {
   return json.end_object().take() + "\n";
 }
 
-// Waits for the daemon, and for the end of whoever reads the answer. False: the user interrupted.
-bool wait_for(Connection& connection) {
-  while (!connection.has_message()) {
-    pollfd events[] = {{connection.descriptor(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-    if (interrupted()) return false;
-    if (::poll(events, 2, -1) < 0) {
-      if (errno == EINTR) continue;
-      return true;
-    }
-    if (events[1].revents & POLLERR) Display::end_if_unread();
-    if (events[0].revents) return true;
-  }
-  return !interrupted();
-}
-
 Shown show_stream(Connection& connection, Display& display) {
   Shown shown;
   while (wait_for(connection)) {
@@ -82,6 +67,20 @@ Shown show_stream(Connection& connection, Display& display) {
 
 }  // namespace
 
+bool wait_for(Connection& connection) {
+  while (!connection.has_message()) {
+    pollfd events[] = {{connection.descriptor(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    if (interrupted()) return false;
+    if (::poll(events, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return true;
+    }
+    if (events[1].revents & POLLERR) Display::end_if_unread();
+    if (events[0].revents) return true;
+  }
+  return !interrupted();
+}
+
 Shown show_reply(const std::string& socket, std::string_view method, std::string_view parameters,
                  Display& display) {
   Connection connection = connect(socket);
@@ -100,15 +99,15 @@ Shown show_reply(const std::string& socket, std::string_view method, std::string
   }
 }
 
-void print_reply(const std::string& socket, std::string_view method, std::string_view parameters) {
+std::string whole_reply(const std::string& socket, std::string_view method, std::string_view parameters) {
   Connection connection = connect(socket);
   const Display display;
   try {
     connection.call(method, parameters, false);
     wait_for(connection);
-    const Reply reply = connection.receive();
+    Reply reply = connection.receive();
     if (reply.error) throw failure_of(*reply.error);
-    write_answer(final_text(reply.parameters) + "\n");
+    return std::move(reply.parameters);
   } catch (const ConnectionError& error) {
     throw failure_of(error, socket);
   } catch (const ProtocolError& error) {

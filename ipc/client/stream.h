@@ -22,7 +22,10 @@ struct Shown {
 Shown show_reply(const std::string& socket, std::string_view method, std::string_view parameters,
                  Display& display);
 
-// Calls `method` and prints the `final` of its one reply as a line of JSON. Throws Failure.
-void print_reply(const std::string& socket, std::string_view method, std::string_view parameters);
+// Calls `method` and waits for its one reply: the parameters. Throws Failure.
+std::string whole_reply(const std::string& socket, std::string_view method, std::string_view parameters);
+
+// Waits for the daemon, and for the end of whoever reads the answer. False: the user interrupted.
+bool wait_for(Connection& connection);
 
 }  // namespace lockstep::ipc::client

@@ -137,12 +137,16 @@ Display::~Display() {
 }
 
 void Display::progress(int read, int total) {
+  const int percent = total > 0 ? static_cast<int>(100.0 * read / total) : 0;
+  working("reading: " + std::to_string(read) + " of " + std::to_string(total) + " tokens (" +
+          std::to_string(percent) + "%)");
+}
+
+void Display::working(const std::string& on_what) {
   if (!terminal_error_ || thinking_ || last_answer_ != '\n') return;
   untidy = progress_line;
   progress_shown_ = true;
-  const int percent = total > 0 ? static_cast<int>(100.0 * read / total) : 0;
-  tell(std::string(erase_line) + "reading: " + std::to_string(read) + " of " + std::to_string(total) +
-       " tokens (" + std::to_string(percent) + "%)");
+  tell(std::string(erase_line) + on_what);
 }
 
 void Display::end_progress() {

@@ -42,7 +42,8 @@ class Display {
   Display(const Display&) = delete;
   Display& operator=(const Display&) = delete;
 
-  void progress(int read, int total);  // on a terminal only
+  void progress(int read, int total);        // on a terminal only
+  void working(const std::string& on_what);  // the same
   void thought(std::string_view text);
   void answer(std::string_view text);
   void end_line();                   // of the answer, unless it ended itself

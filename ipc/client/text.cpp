@@ -114,4 +114,10 @@ std::string cut_lines(std::string_view text, int width) {
   return out;
 }
 
+std::string tokens_text(const std::vector<int32_t>& tokens) {
+  std::string text;
+  for (int32_t token : tokens) text += (text.empty() ? "" : " ") + std::to_string(token);
+  return text + "\n";
+}
+
 }  // namespace lockstep::ipc::client

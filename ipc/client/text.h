@@ -34,6 +34,9 @@ class WordWrap {
   int word_columns_ = 0;
 };
 
+// Ids with blanks between, as a line.
+std::string tokens_text(const std::vector<int32_t>& tokens);
+
 // Columns that a terminal gives a character.
 int columns_of(char32_t character);
 

@@ -41,6 +41,19 @@ class LocalClient {
   ipc::FrameReader frames_;
 };
 
+// Connects as another user: the system call, unlike the function, changes the calling thread alone.
+std::unique_ptr<LocalClient> client_of(const RunningApp& app, uid_t uid) {
+  std::filesystem::permissions(app.local_socket(), std::filesystem::perms::all);
+  for (const auto& folder :
+       {app.local_socket().parent_path(), app.local_socket().parent_path().parent_path()})
+    std::filesystem::permissions(folder, std::filesystem::perms{0755});
+  std::unique_ptr<LocalClient> client;
+  std::thread([&] {
+    if (syscall(SYS_setresuid, -1, uid, -1) == 0) client = std::make_unique<LocalClient>(app);
+  }).join();
+  return client;
+}
+
 RunningApp::Setup says_hello() {
   RunningApp::Setup setup;
   setup.engine.script.deltas = {text("Hel"), text("lo")};
@@ -72,6 +85,83 @@ TEST_CASE("local Chat: streamed and whole say the same") {
     if (!reply.find("continues") || text_at(reply, "continues") == "false") break;
   }
   CHECK(joined == "Hello");
+}
+
+TEST_CASE("a receipt is given to those who ask, and Verify computes it anew") {
+  RunningApp app(says_hello());
+  LocalClient client(app);
+  client.call("Chat", R"({"prompt":"Hi"})");
+  const Value without = client.reply();
+  CHECK(at(without, "parameters.final").find("receipt") == nullptr);
+  CHECK(text_at(without, "parameters.final.parameters.topK") == "20");
+  client.call("Chat", R"({"prompt":"Hi","temperature":0.5,"thinking":false,"seed":7,"receipt":true})");
+  const Value reply = client.reply();
+  const Value& receipt = at(reply, "parameters.final.receipt");
+  CHECK(text_at(receipt, "parameters.temperature") == "0.5");
+  CHECK(text_at(receipt, "parameters.seed") == "7");
+  CHECK(at(receipt, "promptTokens").array()->size() == 8);  // user:Hi\n
+  CHECK(at(receipt, "replyTokens").array()->size() == 2);
+  // The fake engine's hashes are none: true ones instead.
+  const std::string given =
+      R"({"canonVersion":1,"model":"fake","fingerprint":")" + std::string(64, 'f') +
+      R"(","chat":true,"parameters":{"temperature":0.5},"promptTokens":[1,2],"finish":"stop","promptSha":")" +
+      engine::token_sha(std::vector<int32_t>{1, 2}) + R"(","tokenSha":")" +
+      engine::token_sha(std::vector<int32_t>{0, 1}) + R"(","replyTokens":[0,1]})";
+  client.call("Verify", R"({"receipt":)" + given + "}");
+  CHECK(text_at(client.reply(), "parameters.verdict.equal") == "true");
+  CHECK(app.engine().last_sampling().fresh);
+  app.engine().set_script({.deltas = {text("a"), text("b")}, .prefill = 20ms});
+  client.call("Verify", R"({"receipt":)" + given + "}", true);
+  Value part = client.reply();
+  CHECK(text_at(part, "parameters.progress.total") == "4");
+  while (part.find("continues")) part = client.reply();
+  CHECK(text_at(part, "parameters.verdict.replyTokens") == "2");
+  client.call("Verify", "{}");
+  CHECK(text_at(client.reply(), "parameters.field") == "receipt");
+  client.call("Verify", R"({"receipt":{"canonVersion":1}})");
+  CHECK(text_at(client.reply(), "parameters.field") == "receipt.model");
+}
+
+TEST_CASE("local Check tries the laws beside others, one at a time, and ends with its caller") {
+  RunningApp app(says_hello());
+  LocalClient client(app), other(app);
+  client.call("Check", R"({"trials":2,"seed":3})");
+  const Value whole = client.reply();
+  CHECK(at(whole, "parameters.laws").array()->size() == 4);
+  CHECK(text_at(whole, "parameters.laws.0.law") == "resumed = fresh");
+  CHECK(text_at(whole, "parameters.laws.0.passed") == "2");
+  client.call("Check", R"({"trials":0})");
+  CHECK(text_at(client.reply(), "parameters.field") == "trials");
+  app.engine().set_script({.deltas = {text("x")}, .a_token = 2ms, .endless = true});
+  client.call("Check", R"({"trials":1000})", true);
+  const Value progress = client.reply();
+  CHECK(text_at(progress, "parameters.progress.failed") == "0");
+  CHECK(text_at(progress, "continues") == "true");
+  other.call("Check", "{}");
+  CHECK(text_at(other.reply(), "error") == "org.lockstep.Inference.Busy");
+  client.socket().close();
+  app.engine().set_script({.deltas = {text("x")}});
+  CHECK(eventually([&] {
+    other.call("Check", R"({"trials":1})");
+    return other.reply().find("error") == nullptr;
+  }));
+}
+
+TEST_CASE("local Snapshots tells what is kept, to root and the service's user") {
+  RunningApp::Setup setup = says_hello();
+  TemporaryDirectory directory;
+  setup.configure = [&](daemon::Configuration& c) { c.engine.snapshots = directory.path; };
+  RunningApp app(setup);
+  LocalClient client(app);
+  client.call("Snapshots", "{}");
+  const Value none = client.reply();
+  CHECK(text_at(none, "parameters.directory") == directory.path.string());
+  CHECK(at(none, "parameters.snapshots").array()->empty());
+  if (geteuid() != 0) return;
+  const auto somebody = client_of(app, 1001);
+  REQUIRE(somebody);
+  somebody->call("Snapshots", "{}");
+  CHECK(text_at(somebody->reply(), "error") == "org.varlink.service.PermissionDenied");
 }
 
 TEST_CASE("local Complete continues the text as it is") {
@@ -158,19 +248,6 @@ TEST_CASE("local Cancel ends a request that came by HTTP") {
   const HttpAnswer answer = http.receive();
   CHECK(answer.status == 400);
   CHECK(text_at(answer.json(), "error.code") == "request_cancelled");
-}
-
-// Connects as another user: the system call, unlike the function, changes the calling thread alone.
-std::unique_ptr<LocalClient> client_of(const RunningApp& app, uid_t uid) {
-  std::filesystem::permissions(app.local_socket(), std::filesystem::perms::all);
-  for (const auto& folder :
-       {app.local_socket().parent_path(), app.local_socket().parent_path().parent_path()})
-    std::filesystem::permissions(folder, std::filesystem::perms{0755});
-  std::unique_ptr<LocalClient> client;
-  std::thread([&] {
-    if (syscall(SYS_setresuid, -1, uid, -1) == 0) client = std::make_unique<LocalClient>(app);
-  }).join();
-  return client;
 }
 
 TEST_CASE("requests of one user are invisible to another, and cannot be cancelled by him") {
@@ -370,6 +447,10 @@ TEST_CASE("local Chat before the model is there is NotReady") {
   CHECK(text_at(client.reply(), "error") == "org.lockstep.Inference.NotReady");
   client.call("Status", "{}");
   CHECK(text_at(client.reply(), "parameters.state") == "starting");
+  for (const char* method : {"Snapshots", "Check"}) {
+    client.call(method, "{}");
+    CHECK(text_at(client.reply(), "error") == "org.lockstep.Inference.NotReady");
+  }
   client.call("Models", "{}");
   CHECK(at(client.reply(), "parameters.models").array()->empty());
   CHECK(eventually([&] { return app.client().get("/health").status == 200; }));

@@ -31,6 +31,8 @@ TEST_CASE("a whole reply has OpenAI's shape and a lockstep object") {
   CHECK(text_at(reply, "usage.completion_tokens_details.reasoning_tokens") == "1");
   CHECK(text_at(reply, "lockstep.token_sha") == "0123456789ab");
   CHECK(text_at(reply, "lockstep.token_sha256").size() == 64);
+  CHECK(text_at(reply, "lockstep.parameters.temperature") == "0.6");
+  CHECK(at(reply, "lockstep").find("prompt_sha256"));
   CHECK(text_at(reply, "lockstep.seed") == "77");
   CHECK(text_at(reply, "lockstep.canon") == "1");
   CHECK(text_at(reply, "lockstep.timings.decode_seconds") == "0.5");

@@ -213,7 +213,9 @@ TEST_CASE("metrics count requests by route, code and key, tokens, times and memo
         "lockstep_http_requests_total{route=\"other\",code=\"404\",key=\"\"} 1\n",
         "lockstep_http_requests_total{route=\"/v1/models/\",code=\"200\",key=\"\"} 1\n",
         "lockstep_first_token_seconds_count 1\n", "lockstep_gap_seconds_count 1\n", "lockstep_ready 1\n",
-        "lockstep_requests_total{end=\"served\"} 1\n", "lockstep_cache_lookups_total{kind=\"hit\"} 0\n"}) {
+        "lockstep_requests_total{end=\"served\"} 1\n", "lockstep_cache_lookups_total{kind=\"hit\"} 0\n",
+        "lockstep_prompts_begun_total{from=\"disk\"} 0\n", "lockstep_cache_stops_total{why=\"evicted\"} 0\n",
+        "lockstep_draft_guesses_total{depth=\"8\"} 0\n", "lockstep_draft_right_total{depth=\"1\"} 0\n"}) {
     INFO(line << answer.body);
     CHECK(answer.body.find(line) != std::string::npos);
   }

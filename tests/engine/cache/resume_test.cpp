@@ -1,10 +1,12 @@
 // The law: resumed = fresh.
 #include <algorithm>
+#include <fstream>
 #include <random>
 
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
 #include "tests/engine/support/reference_file.h"
+#include "tests/engine/support/whole_copy.h"
 
 using namespace lockstep::engine;
 using namespace lockstep::test;
@@ -121,6 +123,74 @@ TEST_CASE("F37 thoughts that a later turn leaves out cost only the turn they are
     before = static_cast<int>(prompt.tokens.size());
     conversation.messages.push_back({"assistant", answer.content, {}, {}, {}});
   }
+}
+
+TEST_CASE("F39 what is known goes by the rendered tokens, not by the messages or the effort") {
+  const WholeCopy model(test_models()[1].directory);
+  std::ofstream(model.directory() / "chat_template.jinja")
+      << "<|im_start|>system\nReasoning: {{ reasoning_effort or 'medium' }}\n{{ messages[0].content "
+         "}}<|im_end|>\n"
+         "{% for m in messages[1:] %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+         "<|im_start|>assistant\n";
+  Options options = options_of(test_models()[1], 64 << 20), none = options_of(test_models()[1], 1);
+  options.model = none.model = model.directory();
+  const auto warm = open_engine(options), cold = open_engine(none);
+  const auto asked = [&](const char* effort, const std::string& question) {
+    Conversation conversation;
+    if (effort) conversation.template_arguments = std::string(R"({"reasoning_effort":")") + effort + "\"}";
+    conversation.messages.push_back({"system", "Be concise. " + std::string(200, 'x'), {}, {}, {}});
+    conversation.messages.push_back({"user", "Hello!", {}, {}, {}});
+    conversation.messages.push_back({"assistant", "Hello.", {}, {}, {}});
+    conversation.messages.push_back({"user", question, {}, {}, {}});
+    return warm->prepare(conversation);
+  };
+  const auto cached = [&](const Prompt& prompt) {
+    const Answer answer = ask(*warm, prompt, few(4));
+    CHECK(same(answer, ask(*cold, prompt, few(4))));
+    return answer.reply->cached_tokens;
+  };
+  const Prompt low = asked("low", "What is git?"), high = asked("high", "What is git?");
+  const auto until = std::ranges::mismatch(low.tokens, high.tokens).in1 - low.tokens.begin();
+  REQUIRE(until < 20);
+  CHECK(cached(low) == 0);
+  CHECK(cached(high) <= until);
+  // Of each effort the system block and the history are known from now on.
+  const int history = static_cast<int>(low.tokens.size()) - 40;
+  CHECK(cached(asked("low", "Define the word harbor.")) >= history);
+  CHECK(cached(asked("high", "Define the word harbor.")) >= history);
+  CHECK(cached(asked("medium", "What is git?")) <= until);
+  // No effort at all is rendered as the medium one.
+  const Prompt unsaid = asked(nullptr, "What is git?");
+  CHECK(cached(unsaid) >= static_cast<int>(unsaid.tokens.size()) - 8);
+}
+
+TEST_CASE("F57 a long prompt that goes on otherwise is known up to the last place that was kept before") {
+  const WholeCopy model(test_models()[1].directory, 65536);
+  Options options = options_of(test_models()[1], 256 << 20), none = options_of(test_models()[1], 1);
+  options.model = none.model = model.directory();
+  options.chunk = none.chunk = 512;
+  options.lanes = none.lanes = 1;
+  const auto warm = open_engine(options), cold = open_engine(none);
+  std::mt19937 random(seed);
+  Prompt first;
+  first.tokens = random_tokens(random, 5000);
+  const auto shared = [&](int tokens) {
+    Prompt prompt;
+    prompt.tokens.assign(first.tokens.begin(), first.tokens.begin() + tokens);
+    for (int32_t token : random_tokens(random, 40)) prompt.tokens.push_back(token);
+    return prompt;
+  };
+  CHECK(ask(*warm, first, few(2)).reply->cached_tokens == 0);
+  for (const auto& [tokens, known] :
+       {std::pair{4990, 4096}, {4096, 4096}, {4095, 2048}, {2100, 2048}, {2000, 0}}) {
+    const Prompt prompt = shared(tokens);
+    const Answer resumed = ask(*warm, prompt, few(4));
+    INFO(tokens << " shared tokens");
+    CHECK(resumed.reply->cached_tokens == known);
+    CHECK(same(resumed, ask(*cold, prompt, few(4))));
+  }
+  first.tokens.push_back(7);
+  CHECK(ask(*warm, first, few(2)).reply->cached_tokens == 4999);
 }
 
 TEST_CASE("F58 what the next turn renders otherwise is no part of what it finds") {

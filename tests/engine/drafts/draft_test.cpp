@@ -1,10 +1,12 @@
 // The law: drafted = undrafted.
+#include <iostream>
 #include <random>
 
 #include "engine/files/checkpoint.h"
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
 #include "tests/engine/support/reference_file.h"
+#include "tests/engine/support/whole_copy.h"
 #include "tests/tools/synthetic.h"
 
 using namespace lockstep::engine;
@@ -76,6 +78,37 @@ TEST_CASE("F68 drafted = undrafted, alone and together, greedy and sampled") {
   }
 }
 
+TEST_CASE("F68 forced drafts of every depth, good and made up, change nothing") {
+  for (const TestModel& model : test_models()) {
+    INFO("seed " << seed << ", " << model.name);
+    std::mt19937 random(seed);
+    const auto engine = open_engine(options_of(model));
+    const std::vector<Prompt> some = prompts(random, 4);
+    for (int i = 0; i < 4; ++i) {
+      Sampling s = with(i, Sampling::Draft::never);
+      s.max_tokens = 24;
+      s.ignore_end = true;
+      const Answer plain = ask(*engine, some[i], s);
+      for (s.draft_depth = 1; s.draft_depth <= Status::deepest_draft; ++s.draft_depth)
+        for (const Sampling::Draft draft : {Sampling::Draft::always, Sampling::Draft::spoiled}) {
+          INFO("prompt " << i << ", depth " << s.draft_depth << ", " << static_cast<int>(draft));
+          s.draft = draft;
+          const Status before = engine->status();
+          REQUIRE(same(ask(*engine, some[i], s), plain));
+          const Status after = engine->status();
+          // No guess is deeper than it should be, and made-up ones are there at every depth.
+          if (s.draft_depth < Status::deepest_draft)
+            CHECK(after.drafts[s.draft_depth].guessed == before.drafts[s.draft_depth].guessed);
+          if (draft == Sampling::Draft::spoiled)
+            CHECK(after.drafts[s.draft_depth - 1].guessed > before.drafts[s.draft_depth - 1].guessed);
+        }
+    }
+    const Status status = engine->status();
+    CHECK(status.guessed_right > 0);
+    CHECK(status.guessed_right < status.guessed);
+  }
+}
+
 TEST_CASE("a drafted reply that was kept is gone on from like a fresh one") {
   for (const TestModel& model : test_models()) {
     INFO("seed " << seed << ", " << model.name);
@@ -90,6 +123,40 @@ TEST_CASE("a drafted reply that was kept is gone on from like a fresh one") {
       CHECK(second.reply->cached_tokens == known);
       CHECK(same(second, ask(*fresh, prompt, with(2, Sampling::Draft::never))));
     }
+  }
+}
+
+TEST_CASE("F69 guesses stand after long texts of any length, and after a hit", "[.long]") {
+  const TestModel starter = test_models().front();
+  const WholeCopy model(starter.directory, 65536);
+  Options options = options_of(starter);
+  options.model = model.directory();
+  options.lanes = 1;
+  const auto engine = open_engine(options);
+  const ReferenceFile reference = read_reference(starter.reference);
+  Sampling s;
+  s.temperature = 0;
+  s.max_tokens = 48;
+  s.draft = Sampling::Draft::always;
+  s.draft_depth = 1;
+  const std::vector<int32_t> question = chat(*engine, "Who are you?").tokens;
+  for (const size_t before : {0, 1024, 4096, 12032, 12288, 32768}) {
+    Prompt prompt;
+    while (prompt.tokens.size() < before)
+      prompt.tokens.push_back(reference.heldout_ids[prompt.tokens.size() % reference.heldout_ids.size()]);
+    prompt.tokens.insert(prompt.tokens.end(), question.begin(), question.end());
+    uint64_t right[2], guessed[2];
+    for (int again = 0; again < 2; ++again) {
+      const Status earlier = engine->status();
+      const Answer answer = ask(*engine, prompt, s);
+      CHECK((answer.reply->cached_tokens > 0) == (again == 1));
+      right[again] = engine->status().guessed_right - earlier.guessed_right;
+      guessed[again] = engine->status().guessed - earlier.guessed;
+    }
+    std::cout << "after " << before << " tokens " << right[0] << " of " << guessed[0] << " guesses stood\n";
+    CHECK(right[0] * 10 >= guessed[0] * 6);
+    CHECK(right[0] == right[1]);
+    CHECK(guessed[0] == guessed[1]);
   }
 }
 

@@ -122,6 +122,42 @@ TEST_CASE("F58 a conversation goes on warm after each restart") {
   }
 }
 
+TEST_CASE("F65 guesses stand as often after a restore as before, from memory and from disk") {
+  const TestModel model = test_models().front();
+  const TemporaryDirectory directory(quick_place());
+  Sampling s;
+  s.temperature = 0;
+  s.max_tokens = 60;
+  s.draft = Sampling::Draft::always;
+  s.draft_depth = 2;
+  struct Outcome {
+    Answer answer;
+    uint64_t guessed, right;
+  };
+  const auto asked = [&](Engine& engine, const Prompt& prompt) {
+    const Status before = engine.status();
+    Answer answer = ask(engine, prompt, s);
+    const Status after = engine.status();
+    return Outcome{std::move(answer), after.guessed - before.guessed,
+                   after.guessed_right - before.guessed_right};
+  };
+  auto engine = open_engine(options_of(model, directory.path()));
+  const Prompt prompt = chat(*engine, "What does the package curl do? Explain how it is used.");
+  const Outcome fresh = asked(*engine, prompt), memory = asked(*engine, prompt);
+  CHECK(memory.answer.reply->cached_tokens > 0);
+  engine.reset();
+  engine = open_engine(options_of(model, directory.path()));
+  const Outcome disk = asked(*engine, prompt);
+  CHECK(disk.answer.reply->cached_tokens > 0);
+  CHECK(engine->status().begun_from_disk == 1);
+  CHECK(fresh.right > 20);
+  for (const Outcome* resumed : {&memory, &disk}) {
+    CHECK(same(resumed->answer, fresh.answer));
+    CHECK(resumed->guessed == fresh.guessed);
+    CHECK(resumed->right == fresh.right);
+  }
+}
+
 TEST_CASE("F59 F62 damaged snapshots are misses, told once and removed, and the reply is the same") {
   const TestModel model = test_models()[1];
   std::mt19937 random(seed);

@@ -132,6 +132,72 @@ TEST_CASE("with --json the program prints the daemon's final reply") {
   CHECK(call.find("\"more\"") == std::string::npos);
 }
 
+TEST_CASE("ask --receipt writes what the daemon gave, whole or not at all") {
+  const std::string file = "/tmp/lockstep-test-receipt-" + std::to_string(::getpid());
+  Final final = final_of("stop");
+  const auto asked = [&](std::vector<std::string> words) {
+    return ask_with(content("Hello") + final_reply(final), std::move(words)).run;
+  };
+  std::ofstream(file) << "before";
+  const Run without = asked({"--receipt", file, "x"});
+  CHECK(without.status == 1);
+  CHECK(without.err == "lockstep: prompt and answer have more tokens than a receipt can: 190000\n");
+  const auto read = [&] {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  CHECK(read() == "before");
+  final.receipt.emplace();
+  final.receipt->model = "m";
+  final.receipt->reply = {5, 6};
+  final.receipt->tools = {R"({"n":123456789012345678901})"};
+  const Run with = asked({"--receipt", file, "x"});
+  CHECK(with.status == 0);
+  CHECK(with.out == "Hello\n");
+  CHECK(read() == receipt_text(*final.receipt) + "\n");
+  final.whole.emplace();
+  CHECK(ask_with(final_reply(final), {"--tokens", "x"}).run.out == "5 6\n");
+  std::filesystem::remove(file);
+  CHECK(run_lockstep({"ask", "--socket", "/nonexistent", "--receipt", "/nonexistent/file", "x"}).status == 1);
+  CHECK(run_lockstep({"ask", "--socket", "/nonexistent", "--tokens", "--json", "x"}).status == 2);
+}
+
+TEST_CASE("verify says equal, or what differs, each with a status of its own") {
+  const std::string file = "/tmp/lockstep-test-receipt-" + std::to_string(::getpid());
+  std::ofstream(file) << "{}";
+  const auto verified = [&](const std::string& replies, std::vector<std::string> words) {
+    Asked asked;
+    {
+      FakeDaemon daemon([&](int client) {
+        asked.call = FakeDaemon::read_message(client);
+        FakeDaemon::send_all(client, replies);
+      });
+      words.insert(words.begin(), {"verify", "--socket", daemon.path()});
+      asked.run = run_lockstep(words);
+    }
+    return asked;
+  };
+  Verdict verdict;
+  verdict.equal = true;
+  const auto [equal, call] = verified(progress_reply({1, 2}) + verdict_reply(verdict), {file});
+  CHECK(equal.out == "equal\n");
+  CHECK(equal.status == 0);
+  CHECK(call.find(R"("parameters":{"receipt":{}})") != std::string::npos);
+  verdict = {false, 3, 7, std::nullopt, 1, 2, "cpu", 0.5};
+  const Run different = verified(verdict_reply(verdict), {file}).run;
+  CHECK(different.out == "different at position 3: the receipt has token 7, this machine computes the end\n");
+  CHECK(different.status == 5);
+  CHECK(verified(verdict_reply(verdict), {"--json", file}).run.status == 5);
+  const Run refused = verified(error_reply({Error::Kind::bad_request, "of another model", "x"}), {file}).run;
+  CHECK(refused.status == 1);
+  CHECK(refused.err == "lockstep: refused: of another model\n");
+  std::ofstream(file) << "[]";
+  CHECK(run_lockstep({"verify", "--socket", "/nonexistent", file}).status == 1);
+  std::filesystem::remove(file);
+  CHECK(run_lockstep({"verify", "--socket", "/nonexistent", file}).status == 1);
+  CHECK(run_lockstep({"verify"}).status == 2);
+}
+
 TEST_CASE("what failed is said in one line, with what to do and a status of its own") {
   const auto failure = [](const std::string& replies) {
     const Run run = ask_with(replies, {"x"}).run;

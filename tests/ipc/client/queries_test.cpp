@@ -123,6 +123,34 @@ TEST_CASE("models are shown for people and for programs") {
   CHECK(query(reply, {"models", "--json"}).out.substr(0, 29) == R"({"models":[{"name":"starter",)");
 }
 
+TEST_CASE("snapshots are shown, or lockstepd is asked") {
+  SnapshotList list{"/var/cache/lockstep", 3 << 20, 1 << 30, 1, 2, {{"0123abcd", 99, 1 << 20, 0, true}}};
+  const Run shown = query(snapshots_reply(list), {"snapshots", "list"});
+  CHECK(shown.status == 0);
+  CHECK(shown.out.find("0123abcd") != std::string::npos);
+  CHECK(shown.out.find("1 entries and 2 shared pages, 3.0 MiB of 1.0 GiB in /var/cache/lockstep\n") !=
+        std::string::npos);
+  CHECK(query(snapshots_reply({}), {"snapshots", "list"}).out ==
+        "the daemon keeps no snapshots (lockstepd.toml(5): snapshots)\n");
+  const Run refused = query(error_reply({Error::Kind::permission_denied, {}, {}}), {"snapshots", "list"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err == "lockstep: only root and the service's user may do this: try sudo\n");
+  CHECK(run_lockstep({"snapshots"}).status == 2);
+  CHECK(run_lockstep({"snapshots", "list", "a", "b"}).status == 2);
+}
+
+TEST_CASE("check shows what came of the laws") {
+  const std::string going_on = law_reply({"drafted = undrafted", 1, 0, ""});
+  const Run good = query(
+      going_on + laws_reply({{"drafted = undrafted", 2, 0, ""}, {"a law", 0, 0, "no disk"}}), {"check"});
+  CHECK(good.status == 0);
+  CHECK(good.out.find("skipped: no disk") != std::string::npos);
+  CHECK(good.out.find("all laws hold\n") != std::string::npos);
+  const Run bad = query(laws_reply({{"drafted = undrafted", 1, 1, ""}}), {"check", "--trials", "2"});
+  CHECK(bad.status == 5);
+  CHECK(bad.out.find("A LAW IS BROKEN\n") != std::string::npos);
+}
+
 TEST_CASE("a reply of another kind is refused") {
   const Run run = query(models_reply({}), {"status"});
   CHECK(run.status == 1);
@@ -143,6 +171,8 @@ TEST_CASE("inspect runs lockstepd, wherever $PATH has it") {
   const Run json = run_lockstep({"inspect", "/m", "--json"}, {.environment = environment});
   CHECK(json.out == "inspect /m --json\n");
   CHECK(json.status == 1);
+  CHECK(run_lockstep({"snapshots", "list", "d"}, {.environment = environment}).out == "snapshots list ./d\n");
+  CHECK(run_lockstep({"snapshots", "verify"}, {.environment = environment}).out == "snapshots verify\n");
   const Run none = run_lockstep({"inspect", "/m"}, {.environment = {"PATH=/nonexistent"}});
   CHECK(none.status == 1);
   CHECK(none.err == "lockstep: lockstepd, which reads checkpoints, is not in $PATH: install lockstepd\n");
