@@ -52,6 +52,12 @@ constexpr Option check_options[] = {
     {"--seed", "N", "of the random requests (default: 1)"},
     json_option,
 };
+constexpr Option device_option = {"--device", "NAME", "auto, cuda, hip, cpu-avx512, ... (default: auto)"};
+constexpr Option self_test_options[] = {device_option};
+constexpr Option bench_options[] = {
+    device_option,
+    {"--model", "DIR", "a checkpoint, for all but kernels (default: the configured one)"},
+};
 constexpr Option json_only[] = {json_option};
 
 constexpr Command table[] = {
@@ -73,6 +79,10 @@ constexpr Command table[] = {
      check_options, check},
     {"snapshots", "list|verify|remove", "Show, verify or remove what is kept on disk",
      "A directory may follow. verify and remove are done by lockstepd.\n", json_only, snapshots},
+    {"selftest", "", "Check the kernels of this machine against the reference",
+     "It is done by lockstepd's selftest, beside a daemon that runs.\n", self_test_options, self_test},
+    {"bench", "kernels|model|concurrent|cache|chat", "Measure speeds, and compare the replies",
+     "It is done by lockstepd's bench, which loads the model for itself.\n", bench_options, bench},
     {"cancel", "ID", "End a request that status shows", "", json_only, cancel},
     {"completion", "bash|zsh|fish", "Print the completions of a shell", "", {}, completion},
 };

@@ -18,6 +18,8 @@ int snapshots(const Arguments&);
 int status(const Arguments&);
 int models(const Arguments&);
 int inspect(const Arguments&);
+int self_test(const Arguments&);
+int bench(const Arguments&);
 int cancel(const Arguments&);
 int completion(const Arguments&);
 

@@ -37,6 +37,15 @@ int run_lockstepd(std::vector<std::string> words, const std::string& what_for) {
 // Which is no option, whatever its name.
 std::string folder(const std::string& name) { return name.starts_with("/") ? name : "./" + name; }
 
+// Those of lockstepd's options that the command has.
+std::vector<std::string> with_options(const Arguments& arguments) {
+  std::vector<std::string> words;
+  for (const char* option : {"--device", "--model"}) {
+    if (const auto value = arguments.value(option)) words.insert(words.end(), {option, *value});
+  }
+  return words;
+}
+
 }  // namespace
 
 int inspect(const Arguments& arguments) {
@@ -44,6 +53,21 @@ int inspect(const Arguments& arguments) {
   std::vector<std::string> words = {"inspect", folder(arguments.operands()[0])};
   if (arguments.given("--json")) words.push_back("--json");
   return run_lockstepd(words, "reads checkpoints");
+}
+
+int self_test(const Arguments& arguments) {
+  if (!arguments.operands().empty()) throw UsageError("selftest takes no operands");
+  std::vector<std::string> words = with_options(arguments);
+  words.push_back("selftest");
+  return run_lockstepd(words, "has the kernels");
+}
+
+int bench(const Arguments& arguments) {
+  if (arguments.operands().size() != 1)
+    throw UsageError("what to measure is needed: kernels, model, concurrent, cache or chat");
+  std::vector<std::string> words = with_options(arguments);
+  words.insert(words.end(), {"bench", arguments.operands()[0]});
+  return run_lockstepd(words, "measures");
 }
 
 int files_of_snapshots(const Arguments& arguments) {

@@ -157,7 +157,7 @@ TEST_CASE("a reply of another kind is refused") {
   CHECK(run.err == "lockstep: the daemon's reply is not understood: version is missing\n");
 }
 
-TEST_CASE("inspect runs lockstepd, wherever $PATH has it") {
+TEST_CASE("inspect, selftest and bench run lockstepd, wherever $PATH has it") {
   const lockstep::tools::TemporaryDirectory folder;
   const auto program = folder.path() / "lockstepd";
   lockstep::tools::write_file(program, "#!/bin/sh\necho \"$@\"\n[ $# = 2 ]\n");
@@ -173,6 +173,13 @@ TEST_CASE("inspect runs lockstepd, wherever $PATH has it") {
   CHECK(json.status == 1);
   CHECK(run_lockstep({"snapshots", "list", "d"}, {.environment = environment}).out == "snapshots list ./d\n");
   CHECK(run_lockstep({"snapshots", "verify"}, {.environment = environment}).out == "snapshots verify\n");
+  const Run self_test = run_lockstep({"selftest", "--device", "cuda"}, {.environment = environment});
+  CHECK(self_test.out == "--device cuda selftest\n");
+  CHECK(run_lockstep({"bench", "kernels"}, {.environment = environment}).out == "bench kernels\n");
+  const Run bench = run_lockstep({"bench", "cache", "--model", "/m"}, {.environment = environment});
+  CHECK(bench.out == "--model /m bench cache\n");
+  CHECK(run_lockstep({"bench"}, {.environment = environment}).status == 2);
+  CHECK(run_lockstep({"selftest", "now"}, {.environment = environment}).status == 2);
   const Run none = run_lockstep({"inspect", "/m"}, {.environment = {"PATH=/nonexistent"}});
   CHECK(none.status == 1);
   CHECK(none.err == "lockstep: lockstepd, which reads checkpoints, is not in $PATH: install lockstepd\n");
