@@ -107,8 +107,6 @@ struct Driver {
 };
 
 Address address(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
-std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
 class Cuda final : public Runtime {
  public:
   // The object is there to be destroyed whatever this throws.
@@ -138,8 +136,7 @@ class Cuda final : public Runtime {
     if (error == error_out_of_memory) {
       size_t free = 0, total = 0;
       driver_.memory_info(&free, &total);
-      throw OutOfMemory("cannot allocate " + mebibytes(bytes + (1 << 20) - 1) +
-                        " of GPU memory: " + mebibytes(free) + " of " + mebibytes(total) + " are free");
+      throw OutOfMemory(memory_problem(bytes, free, total));
     }
     check(error, "allocating memory");
     check(driver_.memory_set(memory, 0, wanted, stream_), "clearing memory");

@@ -77,8 +77,6 @@ struct Hip {
   }
 };
 
-std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
 class HipRuntime final : public Runtime {
  public:
   // The object is there to be destroyed whatever this throws.
@@ -109,8 +107,7 @@ class HipRuntime final : public Runtime {
     if (error == error_out_of_memory) {
       size_t free = 0, total = 0;
       hip_.memory_info(&free, &total);
-      throw OutOfMemory("cannot allocate " + mebibytes(bytes + (1 << 20) - 1) +
-                        " of GPU memory: " + mebibytes(free) + " of " + mebibytes(total) + " are free");
+      throw OutOfMemory(memory_problem(bytes, free, total));
     }
     check(error, "allocating memory");
     check(hip_.memory_set(memory, 0, wanted, stream_), "clearing memory");

@@ -52,6 +52,14 @@ class Runtime {
                       const void* args) = 0;
 };
 
+// In mebibytes, for messages.
+inline std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+// What an OutOfMemory says.
+inline std::string memory_problem(size_t bytes, size_t free, size_t total) {
+  return "cannot allocate " + mebibytes(bytes + (1 << 20) - 1) + " of GPU memory: " + mebibytes(free) +
+         " of " + mebibytes(total) + " are free";
+}
+
 // A vendor's compiled kernels for one chip, in this program.
 struct CodeObject {
   const char* chip;    // "sm_90", "gfx1100"

@@ -5,6 +5,7 @@
 
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
+#include "tests/engine/support/random_request.h"
 #include "tests/engine/support/reference_file.h"
 #include "tests/engine/support/whole_copy.h"
 
@@ -22,22 +23,6 @@ Options options_of(const TestModel& model, uint64_t cache) {
   options.chunk = 96;
   options.cache = cache;
   return options;
-}
-
-Sampling few(int tokens) {
-  Sampling s;
-  s.temperature = 0.8f;
-  s.seed = 11;
-  s.max_tokens = tokens;
-  s.top_logprobs = 2;
-  s.ignore_end = true;
-  return s;
-}
-
-std::vector<int32_t> random_tokens(std::mt19937& random, int count) {
-  std::vector<int32_t> tokens(count);
-  for (int32_t& token : tokens) token = static_cast<int32_t>(random() % 2000);
-  return tokens;
 }
 
 }  // namespace

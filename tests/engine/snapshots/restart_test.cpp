@@ -4,6 +4,7 @@
 
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
+#include "tests/engine/support/random_request.h"
 #include "tests/engine/support/reference_file.h"
 #include "tests/engine/support/snapshots.h"
 #include "tests/tools/temporary_directory.h"
@@ -24,22 +25,6 @@ Options options_of(const TestModel& model, const std::filesystem::path& snapshot
   options.cache = snapshots.empty() ? 1 : 16 << 20;
   options.snapshots = snapshots;
   return options;
-}
-
-Sampling few(int tokens) {
-  Sampling s;
-  s.temperature = 0.8f;
-  s.seed = 11;
-  s.max_tokens = tokens;
-  s.top_logprobs = 2;
-  s.ignore_end = true;
-  return s;
-}
-
-std::vector<int32_t> random_tokens(std::mt19937& random, int count) {
-  std::vector<int32_t> tokens(count);
-  for (int32_t& token : tokens) token = static_cast<int32_t>(random() % 2000);
-  return tokens;
 }
 
 // A prompt whose first `shared` tokens no other has.
