@@ -4,15 +4,16 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "tests/tools/temporary_directory.h"
 
 namespace lockstep::rdna {
 
 std::vector<uint8_t> assemble(const Chip& chip, const std::string& text) {
-  std::string base = (std::filesystem::temp_directory_path() / "lockstep-rdna-XXXXXX").string();
-  if (!mkdtemp(base.data())) throw std::runtime_error("no temporary directory can be made");
+  const tools::TemporaryDirectory directory;
+  const std::string base = directory.path();
   const std::string source = base + "/code.s", object = base + "/code.o", said = base + "/said";
   std::ofstream(source) << ".text\n" << text;
   const std::string command = std::string(LOCKSTEP_HIP_CLANG) +
@@ -22,7 +23,6 @@ std::vector<uint8_t> assemble(const Chip& chip, const std::string& text) {
   std::ifstream message(said), file(object, std::ios::binary);
   const std::string words(std::istreambuf_iterator<char>(message), {});
   const std::string elf(std::istreambuf_iterator<char>(file), {});
-  std::filesystem::remove_all(base);
   if (status != 0) throw std::runtime_error("the assembler refuses: " + words);
   Elf64_Ehdr header;
   std::memcpy(&header, elf.data(), sizeof header);
