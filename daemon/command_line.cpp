@@ -33,27 +33,23 @@ std::string in_full(const Override& which, const std::string& value) {
 
 CommandLine read_command_line(int argc, const char* const* argv) {
   CommandLine command;
-  CLI::App app("Serves a language model on this machine: HTTP for OpenAI clients, and a local protocol.",
-               "lockstepd");
+  CLI::App app("Serves a language model: HTTP for OpenAI clients, and a local protocol.", "lockstepd");
   const Places places = default_places();
   std::string file;
   bool check = false, sandbox = false;
   std::array<std::string, overrides.size()> values;
   CLI::Option* config =
-      app.add_option("--config", file, "configuration file; default " + places.configuration.string())
-          ->type_name("FILE");
+      app.add_option("--config", file, "default: " + places.configuration.string())->type_name("FILE");
   app.add_flag("--check-config", check, "check the configuration, print it and exit");
-  app.add_flag("--print-sandbox", sandbox,
-               "confine this process as the daemon would be, print how, and exit");
+  app.add_flag("--print-sandbox", sandbox, "confine this process, print how, and exit");
   app.set_version_flag("--version", LOCKSTEP_VERSION);
   std::array<CLI::Option*, overrides.size()> options;
   for (std::size_t i = 0; i < overrides.size(); ++i)
     options[i] = app.add_option(overrides[i].option, values[i], overrides[i].help)
                      ->type_name(overrides[i].kind)
                      ->take_last();
-  CLI::App* self_test = app.add_subcommand(
-      "selftest", "check every operation of the device against the reference; options go before it");
-  CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before it");
+  CLI::App* self_test = app.add_subcommand("selftest", "check the device's operations; options go before");
+  CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before");
   bench->require_subcommand(1);
   CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
   CLI::App* model = bench->add_subcommand("model", "prompt and reply tokens a second of the model");
@@ -65,7 +61,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
       ->type_name("N,N...");
   concurrent->add_flag("--alone", command.concurrent.alone, "also the speed of each request alone");
   concurrent->add_flag("--serial", command.concurrent.serial, "also the speed of all one after the other");
-  CLI::App* cache = bench->add_subcommand("cache", "first token of a prompt that is new, in memory, on disk");
+  CLI::App* cache = bench->add_subcommand("cache", "first token of a prompt: new, in memory, on disk");
   CLI::App* chat = bench->add_subcommand("chat", "what the turns of conversations read, and how fast");
   CLI::App* laws = app.add_subcommand("check", "try the laws on the model instead of serving");
   laws->add_option("--trials", command.trials, "random requests for each law")
@@ -74,8 +70,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
       ->type_name("N");
   laws->add_option("--seed", command.seed, "of the random requests")->capture_default_str()->type_name("N");
 
-  CLI::App* inspect =
-      app.add_subcommand("inspect", "show what a checkpoint consists of and needs; nothing is loaded");
+  CLI::App* inspect = app.add_subcommand("inspect", "show what a checkpoint consists of and needs");
   std::string inspected;
   inspect->add_option("DIR", inspected, "directory of the checkpoint")->required();
   inspect->add_flag("--json", command.json, "as one line of JSON");

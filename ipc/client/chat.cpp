@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <span>
 
@@ -20,6 +21,12 @@ namespace lockstep::ipc::client {
 namespace {
 
 constexpr std::string_view block = "\"\"\"";  // a line of it begins and ends a message of several lines
+
+// "~/name" as shells read it.
+std::string with_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return home && path.starts_with("~/") ? home + path.substr(1) : path;
+}
 
 // The messages of a file that /save wrote: the parameters of a call of Chat.
 std::vector<Message> read_conversation(const std::string& path) {
@@ -60,7 +67,7 @@ class Conversing {
       try {
         if (line.text == block)
           say(rest_of_block());
-        else if (line.text[0] == '/')
+        else if (line.text[0] == '/' && line.text.find('\n') == std::string::npos)
           obey(line.text);
         else
           say(line.text);
@@ -160,18 +167,19 @@ class Conversing {
   void save(const std::string& path) {
     if (path.empty()) throw Failure(exit_failed, "name a file: /save FILE");
     if (turns_.empty()) throw Failure(exit_failed, "there is nothing to save yet");
-    write_file(path, conversation_parameters(conversation()) + "\n");
+    write_file(with_home(path), conversation_parameters(conversation()) + "\n");
+    tell(std::to_string(turns_.size()) + " messages saved\n");
   }
 
   void load(const std::string& path) {
     if (path.empty()) throw Failure(exit_failed, "name a file: /load FILE");
-    std::vector<Message> messages = read_conversation(path);
+    std::vector<Message> messages = read_conversation(with_home(path));
     const bool system = messages[0].role == "system";
     system_ = system ? messages[0].content : "";
     if (system) messages.erase(messages.begin());
     turns_ = std::move(messages);
     last_.reset();
-    tell(std::to_string(turns_.size()) + " messages\n");
+    tell(std::to_string(turns_.size()) + " messages loaded\n");
   }
 
   // A missing seed would be derived from the prompt, and the reply would be the same.
@@ -202,7 +210,7 @@ class Conversing {
                     (last_->reply_tokens - 1) / last_->decode_seconds);
     tell("The last reply: " + std::to_string(last_->prompt_tokens) + " read, " +
          std::to_string(last_->cached_tokens) + " of them cached, " + std::to_string(last_->reply_tokens) +
-         " written" + speed + ", seed " + std::to_string(last_->seed) + ".\n");
+         " written" + speed + ".\nIts seed: " + std::to_string(last_->seed) + ".\n");
   }
 
   const std::string socket_;

@@ -40,6 +40,7 @@ std::string when(int64_t seconds) {
 
 std::string snapshots_text(const SnapshotList& list) {
   if (list.directory.empty()) return "the daemon keeps no snapshots (lockstepd.toml(5): snapshots)\n";
+  if (list.snapshots.empty()) return "nothing is kept yet in " + list.directory + "\n";
   std::vector<std::vector<std::string>> rows;
   for (const Snapshot& one : list.snapshots)
     rows.push_back({when(one.last_used), one.model, std::to_string(one.tokens), bytes_text(one.bytes),
@@ -68,7 +69,7 @@ int check(const Arguments& arguments) {
       const auto& laws = std::get<std::vector<LawCount>>(part);
       bool good = true;
       for (const LawCount& law : laws) good = good && law.failed == 0;
-      display.line(arguments.given("--json") ? reply.parameters + "\n" : laws_text(laws, good));
+      display.line(arguments.given("--json") ? reply.parameters + "\n" : readable(laws_text(laws, good)));
       return good ? exit_ok : exit_different;
     }
     return exit_failed;

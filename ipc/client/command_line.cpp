@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "ipc/client/text.h"
+
 namespace lockstep::ipc::client {
 
 namespace {
@@ -29,13 +31,24 @@ std::optional<Number> parse(const std::string& text) {
   return number;
 }
 
-// Columns of "left  right", lefts padded to the longest.
+constexpr int help_width = 79;
+
+// Columns of "left  right", lefts padded to the longest; one that is far longer than others has its own line.
 std::string columns(const std::vector<std::pair<std::string, std::string>>& rows) {
+  constexpr size_t most = 26;
   size_t width = 0;
-  for (const auto& [left, right] : rows) width = std::max(width, left.size());
-  std::string text;
   for (const auto& [left, right] : rows)
-    text += "  " + left + std::string(width + 2 - left.size(), ' ') + right + "\n";
+    if (left.size() <= most) width = std::max(width, left.size());
+  const int indent = static_cast<int>(width) + 4;
+  const std::string under = "\n" + std::string(width + 4, ' ');
+  std::string text;
+  for (const auto& [left, right] : rows) {
+    const std::string gap = left.size() > width ? under : std::string(width + 2 - left.size(), ' ');
+    std::string lines = filled(right, help_width - indent);
+    for (size_t at = 0; (at = lines.find('\n', at)) != lines.npos; at += under.size())
+      lines.replace(at, 1, under);
+    text += "  " + left + gap + lines + "\n";
+  }
   return text;
 }
 
@@ -114,16 +127,16 @@ std::string help(std::span<const Command> commands) {
   rows = {{"--help", "show this text; after a command, its options"}, {"--version", "show the version"}};
   text += "\nOptions:\n" + columns(rows);
   text +=
-      "\nExit status: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon not reachable,\n"
-      "4 daemon busy or not ready: try again later, 5 verify found a difference, 130 interrupted.\n"
-      "See lockstep(1).\n";
+      "\nExit status: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon not reached,\n"
+      "4 daemon busy or not ready: try again later, 5 verify or check found a\n"
+      "difference, 130 interrupted. See lockstep(1).\n";
   return text;
 }
 
 std::string help(const Command& command) {
   std::string text = std::string("Usage: lockstep ") + command.name + " [OPTION]...";
   if (*command.operands) text += std::string(" ") + command.operands;
-  text += std::string("\n") + command.summary + ".\n" + command.details + "\nOptions:\n";
+  text += filled(std::string("\n") + command.summary + ".\n" + command.details, help_width) + "\nOptions:\n";
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto options : {command.options, std::span<const Option>(common)})
     for (const Option& option : options)

@@ -113,8 +113,10 @@ int query(const Arguments& arguments, std::string_view method, std::string_view 
           const std::function<std::string(const std::string&)>& show) {
   const std::string reply = answer_to(socket_path(arguments), method, parameters);
   try {
-    const std::string text = arguments.given("--json") ? reply + "\n" : show(reply);
-    write_answer(::isatty(STDOUT_FILENO) == 1 ? harmless(text) : text);
+    if (!arguments.given("--json"))
+      write_answer(readable(show(reply)));
+    else
+      write_answer((::isatty(STDOUT_FILENO) == 1 ? harmless(reply) : reply) + "\n");
     return exit_ok;
   } catch (const ProtocolError& error) {
     throw Failure(exit_failed, error.what());

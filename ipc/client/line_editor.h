@@ -18,7 +18,7 @@ class LineEditor {
   enum class End { line, interrupted, over };
   struct Line {
     End end;
-    std::string text;  // without its newline
+    std::string text;  // without its newline; a paste may have brought others
   };
   // Interrupts must be noticed (terminal.h).
   Line read(const char* prompt);

@@ -19,14 +19,13 @@ int run_command(const Command& command, std::span<const char* const> words) {
     }
     return command.run(arguments);
   } catch (const UsageError& error) {
-    tell(std::string("lockstep ") + command.name + ": " + error.what() + " (see lockstep " + command.name +
-         " --help)\n");
+    complain(std::string(error.what()) + " (see lockstep " + command.name + " --help)", command.name);
     return exit_usage;
   } catch (const Failure& failure) {
-    tell("lockstep: " + harmless(failure.what()) + "\n");
+    complain(failure.what());
     return failure.status;
   } catch (const std::exception& error) {
-    tell("lockstep: " + harmless(error.what()) + "\n");
+    complain(error.what());
     return exit_failed;
   }
 }
@@ -47,7 +46,7 @@ int run(std::span<const char* const> words) {
   }
   for (const Command& command : commands())
     if (first == command.name) return run_command(command, words.subspan(1));
-  tell("lockstep: unknown command " + first + " (see lockstep --help)\n");
+  complain("unknown command " + first + " (see lockstep --help)");
   return exit_usage;
 }
 

@@ -15,10 +15,11 @@ std::string models_text(const std::vector<Model>& models) {
   std::string text;
   for (const Model& model : models) {
     text += model.name + ": " + model.family + ", context " +
-            count(static_cast<uint64_t>(model.context), "tokens\n");
+            count(static_cast<uint64_t>(model.context), "tokens, canon ") +
+            std::to_string(model.canon_version) + "\n";
     text += "  on " + model.device;
     if (!model.device_description.empty()) text += " (" + model.device_description + ")";
-    text += "\n  fingerprint " + model.fingerprint + ", canon " + std::to_string(model.canon_version) + "\n";
+    text += "\n  fingerprint " + model.fingerprint + "\n";
   }
   return text.empty() ? "nothing yet: the model is being loaded\n" : text;
 }

@@ -96,6 +96,7 @@ class Screen {
  public:
   void draw(const std::string& text) {
     const ScreenSize size = screen_size();
+    if (disturbance() == Disturbance::continued) drawn_ = 0;  // the shell has written below it
     std::string fitting = cut_lines(harmless(text), size.columns - 1);
     // The cursor's line is the last one; what does not fit above it could not be drawn over.
     size_t end = 0;
@@ -124,7 +125,7 @@ Status later(Status status, double seconds) {
   return status;
 }
 
-// True: a message is here; false: a second has passed, or the screen has another size.
+// True: a message is here; false: a second has passed, or something has happened to the terminal.
 bool wait_a_second(Connection& connection, bool for_ever) {
   if (connection.has_message()) return true;
   pollfd events[] = {{connection.descriptor(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
@@ -136,6 +137,7 @@ bool wait_a_second(Connection& connection, bool for_ever) {
 void watch(Connection& connection, bool json) {
   const bool drawn = !json && is_screen();
   const Display tidy;
+  if (drawn) notice_disturbances();
   Screen screen;
   Speedometer speedometer;
   Status status;

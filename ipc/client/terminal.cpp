@@ -20,9 +20,11 @@ constexpr std::string_view erase_line = "\r\033[K", dim = "\033[2m", plain = "\0
 
 // What the interrupt handler has to undo on standard error before the program ends.
 enum Untidy : std::sig_atomic_t { tidy, progress_line, dimmed, open_line };
-volatile std::sig_atomic_t untidy = tidy, noticed = 0;
+volatile std::sig_atomic_t untidy = tidy, noticed = 0, resized = 0, continued = 0;
 
 void notice_interrupt(int) { noticed = 1; }
+void notice_size(int) { resized = 1; }
+void notice_continuation(int) { continued = 1; }
 
 void end_by_interrupt(int) {
   const std::string_view repair = untidy == progress_line ? erase_line
@@ -45,6 +47,11 @@ void end_by_interrupt(int) {
 bool knows_escapes() {
   const char* term = std::getenv("TERM");
   return term && *term && std::strcmp(term, "dumb") != 0;
+}
+
+void fit(WordWrap& wrap) {
+  const int width = screen_size().columns - 1;
+  if (width != wrap.width()) wrap.resize(width);
 }
 
 bool allows_colour() {
@@ -78,6 +85,15 @@ void tell(std::string_view text) {
   }
 }
 
+void complain(std::string_view text, const std::string& command) {
+  const std::string line = "lockstep" + (command.empty() ? "" : " " + command) + ": " + harmless(text) + "\n";
+  tell(::isatty(STDERR_FILENO) == 1 ? filled(line, screen_size().columns - 1) : line);
+}
+
+std::string readable(std::string text) {
+  return ::isatty(STDOUT_FILENO) == 1 ? filled(harmless(text), screen_size().columns - 1) : text;
+}
+
 std::string harmless(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -100,7 +116,8 @@ bool is_coloured() { return is_screen() && allows_colour(); }
 
 ScreenSize screen_size() {
   winsize size{};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const bool known =
+      ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
   return {known && size.ws_col ? size.ws_col : 80, known && size.ws_row ? size.ws_row : 24};
 }
 
@@ -118,6 +135,23 @@ Display::Display(OnInterrupt on_interrupt) {
   action = {};
   action.sa_handler = on_interrupt == OnInterrupt::notice ? notice_interrupt : end_by_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
+}
+
+void notice_disturbances() {
+  struct sigaction action {};
+  action.sa_handler = notice_size;
+  ::sigaction(SIGWINCH, &action, nullptr);
+  action.sa_handler = notice_continuation;
+  ::sigaction(SIGCONT, &action, nullptr);
+}
+
+Disturbance disturbance() {
+  const Disturbance what = continued ? Disturbance::continued
+                           : resized ? Disturbance::resized
+                                     : Disturbance::none;
+  continued = 0;
+  resized = 0;
+  return what;
 }
 
 bool interrupted() { return noticed != 0; }
@@ -163,6 +197,7 @@ void Display::thought(std::string_view text) {
     tell(dim);
   }
   thinking_ = true;
+  if (thought_wrap_) fit(*thought_wrap_);
   tell(thought_wrap_ ? thought_wrap_->add(harmless(text)) : std::string(text));
   last_thought_ = text.empty() ? last_thought_ : text.back();
 }
@@ -182,6 +217,7 @@ void Display::answer(std::string_view text) {
   end_progress();
   end_thoughts();
   if (terminal_out_ && terminal_error_) untidy = open_line;
+  if (answer_wrap_) fit(*answer_wrap_);
   write_answer(answer_wrap_    ? answer_wrap_->add(harmless(text))
                : terminal_out_ ? harmless(text)
                                : std::string(text));
@@ -204,7 +240,7 @@ void Display::line(std::string_view text) {
 void Display::notice(const std::string& text) {
   end_progress();
   end_thoughts();
-  tell("lockstep: " + text + "\n");
+  complain(text);
 }
 
 void Display::end_if_unread() {

@@ -15,6 +15,12 @@ void write_answer(std::string_view text);
 
 // Writes to standard error, as far as that can be done.
 void tell(std::string_view text);
+// "lockstep COMMAND: TEXT" as a line of its own there, control characters replaced; on a terminal broken at
+// blanks.
+void complain(std::string_view text, const std::string& command = "");
+
+// Text for people, to be written to standard output: if that is a terminal, harmless and broken at blanks.
+std::string readable(std::string text);
 
 // Text of a model as a terminal may see it: control characters, which could move the cursor or worse,
 // become U+FFFD; newline and tab stay.
@@ -24,7 +30,7 @@ std::string harmless(std::string_view text);
 bool is_screen();
 bool is_coloured();
 
-// Columns of standard output's terminal, 80 when nobody knows; and its lines, else 24.
+// Columns of standard output's terminal, else standard error's, 80 when nobody knows; and its lines, else 24.
 struct ScreenSize {
   int columns, lines;
 };
@@ -63,6 +69,13 @@ class Display {
   bool progress_shown_ = false, thinking_ = false;
   char last_thought_ = '\n', last_answer_ = '\n';
 };
+
+// What has happened to the terminal since this was asked last: it has another size; or the program goes on
+// after Ctrl-Z, and the cursor is anywhere. Either wakes what waits, once notice_disturbances() has been
+// called.
+enum class Disturbance { none, resized, continued };
+void notice_disturbances();
+Disturbance disturbance();
 
 // Whether Ctrl-C has been noticed since a Display was made or the last one was forgotten.
 bool interrupted();

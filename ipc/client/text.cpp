@@ -1,7 +1,9 @@
 #include "ipc/client/text.h"
 
 #include <algorithm>
+#include <clocale>
 #include <cstdio>
+#include <cwchar>
 
 #include "ipc/ipc.h"
 
@@ -29,17 +31,17 @@ std::string duration_text(double seconds) {
 std::string count(uint64_t value, const char* what) { return std::to_string(value) + " " + what; }
 
 std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
+  std::vector<int> widths;
   for (size_t i = 0; i < columns.size(); ++i) {
-    size_t width = columns[i].title.size();
-    for (const auto& row : rows) width = std::max(width, row[i].size());
+    int width = columns_of(columns[i].title);
+    for (const auto& row : rows) width = std::max(width, columns_of(row[i]));
     widths.push_back(width);
   }
   std::string text;
   const auto line = [&](auto cell_of) {
     for (size_t i = 0; i < columns.size(); ++i) {
       const std::string& cell = cell_of(i);
-      const std::string blanks(widths[i] - cell.size(), ' ');
+      const std::string blanks(static_cast<size_t>(widths[i] - columns_of(cell)), ' ');
       text += i > 0 ? "  " : "";
       text += columns[i].number ? blanks + cell : i + 1 < columns.size() ? cell + blanks : cell;
     }
@@ -63,15 +65,23 @@ char32_t code_point(std::string_view text) {
 
 }  // namespace
 
-// As terminals do without asking a locale: East Asian wide characters and pictures have two, what joins the
-// character before has none (UAX #11 and general category Mn, in ranges).
+// As the C library has it for UTF-8, whatever the user's locale: East Asian wide characters and pictures have
+// two, what joins the character before has none.
 int columns_of(char32_t c) {
-  const auto in = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
-  if (in(0x300, 0x36F) || in(0x200B, 0x200F) || in(0x20D0, 0x20FF) || in(0xFE00, 0xFE0F)) return 0;
-  if (in(0x1100, 0x115F) || in(0x2E80, 0xA4CF) || in(0xAC00, 0xD7A3) || in(0xF900, 0xFAFF) ||
-      in(0xFE30, 0xFE6F) || in(0xFF00, 0xFF60) || in(0x1F300, 0x1FAFF) || in(0x20000, 0x3FFFD))
-    return 2;
-  return 1;
+  static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{});
+  const locale_t before = ::uselocale(utf8);
+  const int width = ::wcwidth(static_cast<wchar_t>(c));
+  ::uselocale(before);
+  return width < 0 ? 1 : width;
+}
+
+int columns_of(std::string_view text) {
+  int columns = 0;
+  while (!text.empty()) {
+    columns += columns_of(code_point(text));
+    text.remove_prefix(std::max<size_t>(utf8_length(text), 1));
+  }
+  return columns;
 }
 
 std::string WordWrap::add(std::string_view text) {
@@ -102,16 +112,65 @@ std::string WordWrap::add(std::string_view text) {
   return out;
 }
 
+void WordWrap::resize(int width) {
+  width_ = width;
+  column_ %= width + 1;
+  if (word_columns_ <= column_) return;
+  word_.clear();  // it began in the line above
+  word_columns_ = 0;
+}
+
 std::string cut_lines(std::string_view text, int width) {
   std::string out;
   int column = 0;
   while (!text.empty()) {
     const size_t length = std::max<size_t>(utf8_length(text), 1);
-    column = text[0] == '\n' ? 0 : column + 1;
+    column = text[0] == '\n' ? 0 : column + columns_of(code_point(text));
     if (column <= width) out += text.substr(0, length);
     text.remove_prefix(length);
   }
   return out;
+}
+
+namespace {
+
+std::string filled_line(std::string_view line, int width, int indent) {
+  const size_t first = std::min(line.find_first_not_of(' '), line.size());
+  const std::string begin(first + static_cast<size_t>(indent), ' ');
+  std::string out;
+  int column = 0;
+  bool begun = false;  // a word stands in the line that is written
+  while (!line.empty()) {
+    const size_t word = std::min(line.find_first_not_of(' '), line.size());
+    const size_t end = std::min(line.find(' ', word), line.size());
+    const int columns = columns_of(line.substr(0, end));
+    if (begun && column + columns > width) {
+      if (word == line.size()) break;  // nothing but blanks follows
+      out += "\n" + begin;
+      column = static_cast<int>(begin.size());
+      line.remove_prefix(word);
+      begun = false;
+    } else {
+      out += line.substr(0, end);
+      column += columns;
+      line.remove_prefix(end);
+      begun = true;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string filled(std::string_view text, int width, int indent) {
+  std::string out;
+  while (true) {
+    const size_t end = text.find('\n');
+    out += filled_line(text.substr(0, end), width, indent);
+    if (end == text.npos) return out;
+    out += "\n";
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string tokens_text(const std::vector<int32_t>& tokens) {

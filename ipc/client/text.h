@@ -1,4 +1,4 @@
-// Numbers as people read them, and tables.
+// Numbers as people read them, tables, and text in lines of a terminal's width.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ class WordWrap {
  public:
   explicit WordWrap(int width) : width_(width) {}
   std::string add(std::string_view text);
+  // The terminal has another width, and has put what it shows into lines of that.
+  void resize(int width);
+  int width() const { return width_; }
 
  private:
   int width_;
@@ -37,10 +40,15 @@ class WordWrap {
 // Ids with blanks between, as a line.
 std::string tokens_text(const std::vector<int32_t>& tokens);
 
-// Columns that a terminal gives a character.
+// Columns that a terminal gives a character, and UTF-8 text.
 int columns_of(char32_t character);
+int columns_of(std::string_view text);
 
-// At most `width` characters of each line (of UTF-8 text, a character a column).
+// At most `width` columns of each line (of UTF-8 text).
 std::string cut_lines(std::string_view text, int width);
+
+// Lines of more than `width` columns are broken at blanks; what follows begins below its line's first word,
+// and `indent` further right. Longer words stay whole.
+std::string filled(std::string_view text, int width, int indent = 0);
 
 }  // namespace lockstep::ipc::client

@@ -57,7 +57,7 @@ int verify(const Arguments& arguments) {
     connection.call("Verify", parameters, true);
     const auto [text, verdict] = verdict_of(connection, display);
     display.end_line();
-    display.line(arguments.given("--json") ? text + "\n" : sentence(verdict));
+    display.line(arguments.given("--json") ? text + "\n" : readable(sentence(verdict)));
     return verdict.equal ? exit_ok : exit_different;
   } catch (const ConnectionError& error) {
     throw failure_of(error, socket);

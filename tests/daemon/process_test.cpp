@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 
 #include "tests/catch.h"
 #include "tests/daemon/json_path.h"
@@ -49,7 +50,10 @@ Failure failed(const std::vector<std::string>& arguments) {
 TEST_CASE("lockstepd: help, version, usage") {
   Process help({{"--help"}, {}, {}, false});
   CHECK(help.wait() == 0);
-  CHECK_THAT(help.output(), Catch::Contains("--check-config"));
+  const std::string text = help.output();
+  CHECK_THAT(text, Catch::Contains("--check-config"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() < 80);
   Process version({{"--version"}, {}, {}, false});
   CHECK(version.wait() == 0);
   CHECK(version.output() == LOCKSTEP_VERSION "\n");

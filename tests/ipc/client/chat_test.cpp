@@ -1,6 +1,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <mutex>
 
 #include "tests/catch.h"
@@ -173,4 +174,46 @@ TEST_CASE("chat at a terminal: Ctrl-C drops the line or stops the reply, Ctrl-D 
                                   .terminal = true,
                                   .typed = {{"> ", "\x1b[A\x1b[A\r"}, {"reply 4", ""}, {"> ", "\x04"}}});
   CHECK(contents(daemon.chats().back()) == Texts{"user:gr\u00f6n"});
+}
+
+TEST_CASE("chat at a terminal: what is pasted is one message, and comes back as one") {
+  Conversing daemon;
+  const TemporaryDirectory home;
+  const std::vector<std::string> environment{"TERM=xterm", "LC_ALL=C.UTF-8", "HOME=" + home.path().string()};
+  const std::vector<Setting::Keys> typed{
+      {"> ", "a: \x1b[200~one\r\ttwo\n/three\\n\r\x1b[201~.\r"}, {"reply 1", ""}, {"> ", "\x04"}};
+  const Run run = run_lockstep({"chat", "--socket", daemon.path()},
+                               {.environment = environment, .terminal = true, .typed = typed});
+  INFO(run.out);
+  CHECK(run.out.find("\033[?2004h") < run.out.find("> "));
+  CHECK(run.out.rfind("\033[?2004l") > run.out.rfind("\033[?2004h"));
+  CHECK(contents(daemon.chats().back()) == Texts{"user:a: one\n\ttwo\n/three\\n."});
+  const Run again = run_lockstep({"chat", "--socket", daemon.path()},
+                                 {.environment = environment,
+                                  .terminal = true,
+                                  .typed = {{"> ", "\x1b[A!\r"}, {"reply 2", ""}, {"> ", "\x04"}}});
+  CHECK(contents(daemon.chats().back()) == Texts{"user:a: one\n\ttwo\n/three\\n.!"});
+}
+
+TEST_CASE("chat at a terminal: a line is drawn anew from its prompt on when the width changes") {
+  Conversing daemon;
+  const std::string line(50, 'x');
+  const Run run = run_lockstep(
+      {"chat", "--socket", daemon.path()},
+      {.environment = {"TERM=xterm", "LC_ALL=C"},
+       .terminal = true,
+       .typed = {{"> ", line}, {line, "", 40}, {"\033[1A\r\033[J", "\r"}, {"reply 1", ""}, {"> ", "\x04"}}});
+  INFO(run.out);
+  CHECK(contents(daemon.chats().back()) == Texts{"user:" + line});
+}
+
+TEST_CASE("chat: the files of /save and /load may be named from the home directory") {
+  Conversing daemon;
+  const TemporaryDirectory home;
+  const Run run = run_lockstep({"chat", "--socket", daemon.path()},
+                               {.input = "A\n/save ~/saved\n/clear\n/load ~/saved\nB\n",
+                                .environment = {"HOME=" + home.path().string()}});
+  CHECK(run.err == "2 messages saved\n2 messages loaded\n");
+  CHECK(std::filesystem::exists(home.path() / "saved"));
+  CHECK(contents(daemon.chats().back()) == Texts{"user:A", "assistant:reply 1", "user:B"});
 }

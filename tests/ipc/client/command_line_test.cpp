@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "ipc/client/commands.h"
 #include "tests/catch.h"
@@ -56,14 +57,29 @@ TEST_CASE("wrong use is refused by name") {
         "lockstep status: unexpected argument now (see lockstep status --help)\n");
 }
 
-TEST_CASE("help lists every command and option of the table") {
+TEST_CASE("help lists every command and option of the table, in 79 columns") {
+  const auto fits = [](const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      if (line.size() > 79) return false;
+    return true;
+  };
+  const auto in_one_line = [](std::string text) {
+    for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos;)
+      text.replace(at, text.find_first_not_of("\n ", at) - at, " ");
+    return text;
+  };
   const auto all = run_lockstep({"--help"});
   CHECK(all.status == exit_ok);
+  CHECK(fits(all.out));
   for (const Command& command : commands()) {
-    CHECK(all.out.find(command.summary) != std::string::npos);
+    CHECK(in_one_line(all.out).find(command.summary) != std::string::npos);
     const auto own = run_lockstep({command.name, "--help"});
+    INFO(own.out);
     CHECK(own.status == exit_ok);
-    for (const Option& option : command.options) CHECK(own.out.find(option.help) != std::string::npos);
+    CHECK(fits(own.out));
+    for (const Option& option : command.options)
+      CHECK(in_one_line(own.out).find(option.help) != std::string::npos);
   }
   CHECK(run_lockstep({"--version"}).out.substr(0, 9) == "lockstep ");
 }

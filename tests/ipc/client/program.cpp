@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 
@@ -37,13 +39,21 @@ struct Pipe {
   }
 };
 
+void resize(int terminal, int columns) {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  ::ioctl(terminal, TIOCSWINSZ, &size);
+}
+
 // Reads both until they end; -1: none. Interrupts the process when it is time.
 void collect(pid_t process, int out, int err, const Setting& setting, Run& run) {
   bool interrupted = setting.interrupt_at.empty();
   size_t typed = 0, seen = 0;
   pollfd sources[] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (sources[0].fd >= 0 || sources[1].fd >= 0) {
-    if (::poll(sources, 2, 20'000) == 0) {
+    if (::poll(sources, 2, 20'000) == 0 || std::chrono::steady_clock::now() > end) {
       ::kill(process, SIGKILL);
       throw std::runtime_error("lockstep hangs; so far: " + run.out + run.err);
     }
@@ -59,11 +69,13 @@ void collect(pid_t process, int out, int err, const Setting& setting, Run& run) 
       }
     }
     while (typed < setting.typed.size() && sources[0].fd >= 0) {
-      const auto& [after, keys] = setting.typed[typed];
+      const auto& [after, keys, columns, signal] = setting.typed[typed];
       const size_t at = run.out.find(after, seen);
       if (at == std::string::npos) break;
       seen = at + after.size();
       ++typed;
+      if (signal != 0) ::kill(process, signal);
+      if (columns != 0) resize(out, columns);
       if (::write(out, keys.data(), keys.size()) < 0) throw std::runtime_error("the terminal takes no keys");
     }
     if (!interrupted && (run.out + run.err).find(setting.interrupt_at) != std::string::npos) {

@@ -21,6 +21,8 @@ struct Setting {
   struct Keys {
     std::string after;  // text that has come to the terminal since the keys before
     std::string keys;
+    int columns = 0;  // not 0: the terminal has another width
+    int signal = 0;   // not 0: is sent to the program
   };
   std::vector<Keys> typed{};  // at the terminal
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 
 #include "tests/catch.h"
 #include "tests/ipc/client/program.h"
@@ -97,6 +98,28 @@ TEST_CASE("status --watch draws over itself on a terminal, and ends tidily by Ct
   CHECK(run.status == 130);
 }
 
+TEST_CASE("status --watch draws below what a shell has written when it goes on, and anew at another width") {
+  Status status;
+  status.state = "ready";
+  status.version = "0.1.0";
+  FakeDaemon daemon([&](int client) {
+    FakeDaemon::read_message(client);
+    FakeDaemon::send_all(client, status_reply(status, true));
+    FakeDaemon::read_message(client);
+  });
+  const std::string end = "\x1b[K\r\n\x1b[J";
+  const Run run = run_lockstep(
+      {"status", "--watch", "--socket", daemon.path()},
+      {.environment = {"TERM=xterm"},
+       .terminal = true,
+       .typed = {{end, "", 0, SIGCONT}, {end, "", 40}, {"cancelled, 0 refu\x1b[K\r\n", "\x03"}}});
+  INFO(run.out);
+  const size_t second = run.out.find(end) + end.size();
+  CHECK(run.out.substr(second, 9) == "lockstepd");
+  CHECK(run.out.find("\033[H\033[2Jlockstepd") != std::string::npos);
+  CHECK(run.status == 130);
+}
+
 TEST_CASE("tokenize shows ids, their number, or the daemon's reply") {
   const std::string reply = tokens_reply({7, 0, 31});
   CHECK(query(reply, {"tokenize", "a", "b"}).out == "7 0 31\n");
@@ -119,7 +142,7 @@ TEST_CASE("models are shown for people and for programs") {
   const std::string reply =
       models_reply({{"starter", "qwen3_5", "ab12", 1, 2048, 16384, 0, "cpu", "2 CPUs"}});
   CHECK(query(reply, {"models"}).out ==
-        "starter: qwen3_5, context 2048 tokens\n  on cpu (2 CPUs)\n  fingerprint ab12, canon 1\n");
+        "starter: qwen3_5, context 2048 tokens, canon 1\n  on cpu (2 CPUs)\n  fingerprint ab12\n");
   CHECK(query(reply, {"models", "--json"}).out.substr(0, 29) == R"({"models":[{"name":"starter",)");
 }
 
@@ -132,6 +155,8 @@ TEST_CASE("snapshots are shown, or lockstepd is asked") {
         std::string::npos);
   CHECK(query(snapshots_reply({}), {"snapshots", "list"}).out ==
         "the daemon keeps no snapshots (lockstepd.toml(5): snapshots)\n");
+  CHECK(query(snapshots_reply({"/var/cache/lockstep", 0, 1, 0, 0, {}}), {"snapshots", "list"}).out ==
+        "nothing is kept yet in /var/cache/lockstep\n");
   const Run refused = query(error_reply({Error::Kind::permission_denied, {}, {}}), {"snapshots", "list"});
   CHECK(refused.status == 1);
   CHECK(refused.err == "lockstep: only root and the service's user may do this: try sudo\n");

@@ -23,7 +23,7 @@ std::string shown(const std::string& written) {
       lines.emplace_back();
     } else {
       const auto lead = static_cast<unsigned char>(written[i]);
-      const int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : 2;
+      const int more = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
       char32_t code = more ? lead & (0x3F >> more) : lead;
       for (int k = 0; k < more; ++k) code = code << 6 | (written[++i] & 0x3F);
       lines.back() += code;
@@ -93,5 +93,39 @@ TEST_CASE("however a text is cut into pieces, its lines break alike, fit, and lo
 TEST_CASE("tables have columns, numbers at their right") {
   CHECK(table({{"name"}, {"n", true}}, {{"a", "1"}, {"long one", "200"}}) ==
         "name        n\na           1\nlong one  200\n");
-  CHECK(cut_lines("abcdef\n\u00fc\u00fc\u00fc\n", 2) == "ab\n\u00fc\u00fc\n");
+  CHECK(table({{"name"}, {"n", true}}, {{"\u597d\u00fc", "1"}, {"abcd", "2"}}) ==
+        "name  n\n\u597d\u00fc   1\nabcd  2\n");
+  CHECK(cut_lines("abcdef\n\u00fc\u00fc\u00fc\n\u597d\u597d\n", 3) == "abc\n\u00fc\u00fc\u00fc\n\u597d\n");
+}
+
+TEST_CASE("characters have the columns that terminals give them, whatever the locale") {
+  CHECK(columns_of(U'a') == 1);
+  CHECK(columns_of(U'\u00fc') == 1);
+  CHECK(columns_of(U'\u2705') == 2);  // pictures are not only in the high planes
+  CHECK(columns_of(U'\u2013') == 1);
+  CHECK(columns_of(U'\U0001F600') == 2);
+  CHECK(columns_of(U'\u0301') == 0);
+  CHECK(columns_of(U'\u094D') == 0);  // nor do only Latin letters bear marks
+  CHECK(columns_of("a\u597d\u0301") == 3);
+  CHECK(wrapped("\u2705 \u2705 \u2705", 6) == "\u2705 \u2705 \n\u2705");
+}
+
+TEST_CASE("a terminal that becomes narrower has its lines broken there from then on") {
+  WordWrap wrap(20);
+  CHECK(wrap.add("one two three") == "one two three");
+  wrap.resize(10);  // of the terminal's 11 columns "ee" has two, in a line of its own
+  CHECK(shown(wrap.add("fold")) == "fold");
+  CHECK(shown(wrap.add(" four")) == " \nfour");
+  wrap.resize(30);
+  CHECK(shown(wrap.add(" and more of it than thirty")) == " and more of it than \nthirty");
+}
+
+TEST_CASE("text is filled at blanks, below where its line began") {
+  CHECK(filled("one two three", 9) == "one two\nthree");
+  CHECK(filled("  one two three\nfour\n", 10) == "  one two\n  three\nfour\n");
+  CHECK(filled("one two", 3, 2) == "one\n  two");
+  CHECK(filled("a table   of two\n", 30) == "a table   of two\n");
+  CHECK(filled("overlongword x\n\n", 5) == "overlongword\nx\n\n");
+  CHECK(filled("one    ", 4) == "one");
+  CHECK(filled("", 4).empty());
 }
