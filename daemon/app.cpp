@@ -153,7 +153,7 @@ void App::loaded(std::unique_ptr<engine::Engine> opened) {
   engine.on_beat([this, &engine] {
     asio::post(io_, [this, text = engine.status().fault] {
       if (!text.empty()) return fault("the device is lost: " + text);
-      beat_ = steady_clock::now();
+      beaten_ = true;
       notify_alive();
     });
   });
@@ -183,19 +183,22 @@ void App::fault(const std::string& text) {
   begin_stop();
 }
 
-// A driver's call may never return; only this thread can tell then.
+// A driver's call may never return; only this thread can tell then. It counts looks in vain and not the time
+// since the last beat: a process that stood still as a whole (SIGSTOP, a frozen control group) could not beat
+// meanwhile. While the machine sleeps nothing counts: timers here, and systemd's watchdog, run by
+// CLOCK_MONOTONIC.
 asio::awaitable<void> App::watch_beats() {
   const auto watchdog = watchdog_time();
   const auto limit = watchdog ? std::chrono::duration_cast<std::chrono::milliseconds>(*watchdog * 3 / 4)
                               : std::chrono::milliseconds(limits::stuck);
-  beat_ = steady_clock::now();
-  while (!stopping_) {
-    beats_.expires_after(limit / 4);
+  constexpr int looks = 4;
+  for (int in_vain = 0; !stopping_;) {
+    beats_.expires_after(limit / looks);
     boost::system::error_code cancelled;
     co_await beats_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (cancelled) co_return;
-    if (steady_clock::now() - beat_ > limit)
-      fault("the engine is stuck: no step in " + std::to_string(limit.count()) + " ms");
+    in_vain = std::exchange(beaten_, false) ? 0 : in_vain + 1;
+    if (in_vain == looks) fault("the engine is stuck: no step in " + std::to_string(limit.count()) + " ms");
   }
 }
 

@@ -76,8 +76,8 @@ class App {
   Service service_;
   Server server_;
   std::thread loader_;
-  std::chrono::steady_clock::time_point beat_;  // the engine's last one
-  bool passed_ = false;                         // the sockets are the service manager's
+  bool beaten_ = false;  // by the engine, since watch_beats() looked
+  bool passed_ = false;  // the sockets are the service manager's
   bool stopping_ = false;
   ExitStatus status_ = ExitStatus::success;
   std::optional<StartFailure> failure_;

@@ -324,6 +324,8 @@ class RealEngine final : public Engine {
       if (mail.stop) break;
       try {
         runner_->turn();
+        // A GPU that was lost while nothing was asked of it is found before the next request is.
+        if (Clock::now() - beaten >= 500ms) device_->wait();
       } catch (const std::exception& e) {
         fault(e.what());
         return;

@@ -16,10 +16,18 @@ constexpr size_t most_repeated = 64;  // keys of repeat() that are remembered
 
 }  // namespace
 
-GpuDevice::GpuDevice(std::unique_ptr<Runtime> runtime)
-    : runtime_(std::move(runtime)), scratch_(runtime_->allocate(scratch_bytes)) {}
+GpuDevice::GpuDevice(std::unique_ptr<Runtime> runtime, TimeAsleep (*asleep)())
+    : runtime_(std::move(runtime)),
+      asleep_(asleep),
+      slept_before_(asleep().most),
+      scratch_(runtime_->allocate(scratch_bytes)) {}
 
 GpuDevice::~GpuDevice() { runtime_->release(scratch_); }
+
+void GpuDevice::check_awake() const {
+  if (asleep_().least > slept_before_)
+    throw DeviceError("the machine was suspended, and what was in the GPU's memory may be lost");
+}
 
 void GpuDevice::repeat(std::span<const int32_t> key, const std::function<void()>& work) {
   if (!runtime_->has_graphs()) return work();

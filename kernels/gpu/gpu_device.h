@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/device/runtime.h"
+#include "kernels/device/sleep.h"
 #include "kernels/gpu/args.h"
 #include "kernels/kernels.h"
 
@@ -28,7 +29,9 @@ struct GpuMatrix final : Matrix {
 
 class GpuDevice final : public Device {
  public:
-  explicit GpuDevice(std::unique_ptr<Runtime> runtime);
+  // asleep: tells when the machine was suspended after this was made. From then on nothing that comes from
+  // the GPU is given out; wait() and download() throw DeviceError.
+  explicit GpuDevice(std::unique_ptr<Runtime> runtime, TimeAsleep (*asleep)() = time_asleep);
   ~GpuDevice() override;
 
   std::string_view name() const override { return runtime_->name(); }
@@ -40,9 +43,13 @@ class GpuDevice final : public Device {
   void upload(void* to, const void* host, size_t bytes) override { runtime_->upload(to, host, bytes); }
   void download(void* host, const void* from, size_t bytes) override {
     runtime_->download(host, from, bytes);
+    check_awake();
   }
   void copy(void* to, const void* from, size_t bytes) override { runtime_->copy(to, from, bytes); }
-  void wait() override { runtime_->wait(); }
+  void wait() override {
+    runtime_->wait();
+    check_awake();
+  }
   void repeat(std::span<const int32_t> key, const std::function<void()>& work) override;
 
   std::unique_ptr<Matrix> pack(const MatrixSource&) override;
@@ -67,6 +74,7 @@ class GpuDevice final : public Device {
   void run(const Candidates&) override;
 
  private:
+  void check_awake() const;
   std::unique_ptr<GpuMatrix> make_matrix(const MatrixSource&, bool pair);
   void fill(GpuMatrix&, const MatrixSource&, int half);
   void quantize(int rows, const float* x, const Blocks*);
@@ -87,6 +95,8 @@ class GpuDevice final : public Device {
   };
 
   std::unique_ptr<Runtime> runtime_;
+  TimeAsleep (*const asleep_)();
+  const std::chrono::nanoseconds slept_before_;
   void* scratch_;
   std::map<std::vector<int32_t>, Repeated> repeated_;
   uint64_t repeats_ = 0;

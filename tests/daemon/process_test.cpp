@@ -32,6 +32,12 @@ void configure(const TemporaryDirectory& directory, const std::string& text = ""
   std::ofstream(directory.path / "c.toml") << text;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int round_words = 100;
+#else
+constexpr int round_words = 1900;  // of a prompt whose one round takes tenths of a second
+#endif
+
 struct Failure {
   int status;
   std::string text;  // the last line of standard error, without the program's name
@@ -245,6 +251,41 @@ TEST_CASE("lockstepd started without standard streams logs to nobody, not into i
   const std::filesystem::path streams = "/proc/" + std::to_string(process.id()) + "/fd";
   for (const char* stream : {"0", "1", "2"})
     CHECK(std::filesystem::read_symlink(streams / stream) == "/dev/null");
+}
+
+TEST_CASE(
+    "F81 after the machine has slept, or the process has stood still, replies go on to the same tokens") {
+  TemporaryDirectory directory;
+  configure(directory, "chunk = 2048\nthreads = 1\n");
+  Process process({serve(directory),
+                   {{"LD_PRELOAD", LOCKSTEP_BINARY_DIR "/tests/libclocks.so"},
+                    {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                    {"WATCHDOG_USEC", "4000000"}},
+                   {},
+                   false});
+  REQUIRE(process.wait_for_error("ready"));
+  const std::string socket = (directory.path / "run/http.sock").string();
+  HttpClient client = HttpClient::unix_socket(socket);
+  std::string words;
+  for (int i = 0; i < round_words; ++i) words += "word ";
+  const std::string request =
+      R"({"max_tokens":20,"ignore_eos":true,"temperature":0,"messages":[{"role":"user","content":")" + words +
+      R"("}]})";
+  client.send(chat_request(request));
+  // In the round that reads the prompt, so that the engine cannot beat at once when it goes on.
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  process.signal(SIGSTOP);
+  // Longer than what makes an engine count as stuck, 3 seconds here.
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+  process.signal(SIGUSR2);
+  process.signal(SIGCONT);
+  const HttpAnswer disturbed = client.receive();
+  REQUIRE(disturbed.status == 200);
+  CHECK(text_at(client.post(request).json(), "lockstep.token_sha256") ==
+        text_at(disturbed.json(), "lockstep.token_sha256"));
+  process.signal(SIGTERM);
+  CHECK(process.wait() == 0);
+  CHECK_THAT(process.errors(), !Catch::Contains("stuck"));
 }
 
 TEST_CASE("F84 a second signal ends lockstepd at once, with status 0 and nothing left behind") {

@@ -27,6 +27,33 @@ void check_operations(std::vector<std::string> names, int every = 1) {
 
 }  // namespace
 
+TEST_CASE("F81 after the machine was suspended nothing that a GPU's memory held is given out") {
+  static gpu::TimeAsleep asleep;
+  using namespace std::chrono_literals;
+  asleep = {9s, 10s};  // it had slept before
+  gpu::GpuDevice device(gpu::open_lanes(), [] { return asleep; });
+  const int given = 7;
+  int got = 0;
+  void* memory = device.allocate(sizeof given);
+  device.upload(memory, &given, sizeof given);
+  device.download(&got, memory, sizeof got);
+  CHECK(got == given);
+  asleep = {10s, 30s};  // taking the time took long
+  CHECK_NOTHROW(device.wait());
+  asleep = {10s + 1ns, 30s};
+  CHECK_THROWS_AS(device.wait(), DeviceError);
+  CHECK_THROWS_AS(device.download(&got, memory, sizeof got), DeviceError);
+  device.release(memory);
+}
+
+TEST_CASE("F81 a machine that is awake is never taken for one that slept") {
+  const gpu::TimeAsleep first = gpu::time_asleep();
+  CHECK(first.least <= first.most);
+  int wrong = 0;
+  for (int i = 0; i < 200'000; ++i) wrong += gpu::time_asleep().least > first.most;
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("the GPU's kernels of rows give the reference's bits") {
   check_operations({"embed", "norm", "quantize", "router", "combine_experts", "gather"});
 }
