@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <system_error>
 #include <utility>

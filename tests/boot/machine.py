@@ -54,7 +54,8 @@ class Machine:
         command = ["systemd-nspawn", "--quiet", "--directory", self.root, "--machine", self.name, "--register=no",
                    "--keep-unit", "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
                    "--console=pipe", "--capability=CAP_BPF,CAP_PERFMON,CAP_NET_ADMIN",
-                   "--system-call-filter=bpf seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self", *(f"--bind-ro={here}:{there}" for here, there in folders.items()),
+                   "--system-call-filter=bpf seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+                   *(f"--bind-ro={here}:{there}" for here, there in folders.items()),
                    "--boot"]
         enter = lambda: (self.cgroup / "cgroup.procs").write_text(str(os.getpid()))
         self.console = open(self.folder / "console", "wb")
@@ -85,6 +86,7 @@ class Machine:
                 continue
             if re.search(r"^NSpid:.*\t1$", status, re.M) and not status.startswith("Name:\tsystemd-nspawn"):
                 self.leader = process
+                self.scope = cgroup2() / re.search(r"^0::/(.*)$", Path(f"/proc/{process}/cgroup").read_text(), re.M).group(1)
                 return True
         return False
 
@@ -95,17 +97,22 @@ class Machine:
             words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         return [*words, "sh", "-c", text]
 
+    def _inside(self):
+        """For a new process: its control group is the machine's too, without which its logind knows nobody."""
+        (self.scope / "cgroup.procs").write_text(str(os.getpid()))
+
     def run(self, text, user=None, check=True, seconds=120):
         """Runs a shell command inside; its output is in stdout, both streams together."""
         done = subprocess.run(self.command(text, user), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=seconds, errors="replace")
+                              stderr=subprocess.STDOUT, text=True, timeout=seconds, errors="replace",
+                              preexec_fn=self._inside)
         if check and done.returncode != 0:
             raise AssertionError(f"{text!r} ended with {done.returncode}: {done.stdout.strip()}")
         return done
 
     def start(self, text, user=None):
         return subprocess.Popen(self.command(text, user), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, errors="replace")
+                                stderr=subprocess.STDOUT, text=True, errors="replace", preexec_fn=self._inside)
 
     def write(self, path, text):
         file = self.root / path.lstrip("/")

@@ -190,6 +190,24 @@ def watchdog(machine):
     expect("Starter", machine.run(f"lockstep ask --temperature 0 '{QUESTION}'").stdout)
 
 
+def frozen(machine):
+    """a service that stands still for longer than its engine may goes on with the reply, in the same process"""
+    question = [{"role": "user", "content": "word " * 1000}]
+    drop_in(machine, "[Service]\nWatchdogSec=12s\n")  # the engine's limit is three quarters of it
+    restart(machine)
+    old = main_pid(machine)
+    reply = machine.start(curl({"messages": question, "temperature": 0, "max_tokens": 30, "ignore_eos": True}))
+    wait_until("the request", lambda: "in_work 1" in machine.run(
+        "curl -sS --unix-socket /run/lockstep/http.sock http://localhost/metrics").stdout, 10)
+    machine.run("systemctl freeze lockstepd; sleep 10; systemctl thaw lockstepd")
+    answer = json.loads(reply.communicate(timeout=60)[0])
+    equal(main_pid(machine), old, "the daemon")
+    again = chat(machine, question, max_tokens=30, ignore_eos=True)
+    equal(answer["lockstep"]["token_sha256"], again["lockstep"]["token_sha256"], "the reply")
+    no_drop_in(machine)
+    restart(machine)
+
+
 def stop_in_time(machine, what, most):
     begun = time.monotonic()
     machine.run("systemctl stop lockstepd")
@@ -426,5 +444,5 @@ def newcomer(machine):
     return f"{len(blocks)} blocks"
 
 
-STEPS = (installs, ready_means_ready, members_only, http, autopkgtest, confined, activation, killed, watchdog, stops, keys, models,
+STEPS = (installs, ready_means_ready, members_only, http, autopkgtest, confined, activation, killed, watchdog, frozen, stops, keys, models,
          disk_full, upgrades, user_unit, gpu_package, removal, newcomer)

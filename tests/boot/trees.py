@@ -9,13 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KEEP = ROOT / "build" / "boot"
 BASE = ("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd", "udev", "iproute2", "procps", "curl", "jq", "socat")
+# Beyond what packaging/build-packages lists.
+BUILDING = ("build-essential", "debhelper", "ccache", "clang-19", "lld-19", "llvm-19", "lintian", "blhc", "rpm", "file")
 RELEASES = {"12": "bookworm", "13": "trixie"}
-
-
-def release_of(os_release="/etc/os-release"):
-    text = Path(os_release).read_text()
-    match = re.search(r'^VERSION_ID="?(\d+)', text, re.M)
-    return match.group(1) if match and re.search(r"^ID=debian$", text, re.M) else None
 
 
 def apt_sources(codename):
@@ -74,8 +70,8 @@ def sources_key():
 
 
 def packages(release):
-    """Debian packages of this source for a release, without code for GPUs: a folder with .deb files, kept until the
-    sources change."""
+    """Debian packages of this source for a release, built in a tree of it without code for GPUs: a folder with .deb
+    files, kept until the sources change."""
     output = KEEP / f"packages{release}-{sources_key()}"
     if output.exists():
         return output
@@ -84,29 +80,27 @@ def packages(release):
     making = KEEP / f"making{release}"
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
-    if release_of() == release:
-        subprocess.run([ROOT / "packaging" / "build-deb", "--without-gpu", making], check=True, stdin=subprocess.DEVNULL)
-    else:
-        build_in_tree(release, making)
+    in_builder(release, making, "packaging/build-deb", "--without-gpu", "--in", "/tmp/deb", "/lockstep/build")
     making.rename(output)
     return output
 
 
-def build_in_tree(release, output):
+def in_builder(release, output, command, *words):
+    """Runs a command of this project in a tree that has what building and checking packages takes. `output` is its
+    folder build; the rest of the project is this one's."""
     # What building needs depends on the release; a tree that has only a shell tells.
     plain = tree(release, "plain", ["base-files"])
     listed = subprocess.run(["chroot", plain, "sh", "-s"], stdin=open(ROOT / "packaging" / "build-packages"), check=True,
                             capture_output=True, text=True).stdout.split()
-    builder = tree(release, "build", [*listed, "build-essential", "debhelper", "ccache"])
-    mounts = [(ROOT, "/lockstep"), (output, "/output")]
+    builder = tree(release, "build", [*listed, *BUILDING])
+    mounts = [(ROOT, "/lockstep"), (output, "/lockstep/build")]
     environment = {}
     cache = subprocess.run(["ccache", "--get-config", "cache_dir"], capture_output=True, text=True).stdout.strip()
     if cache:
         Path(cache).mkdir(parents=True, exist_ok=True)
         mounts.append((cache, "/ccache"))
         environment["CCACHE_DIR"] = "/ccache"
-    in_tree(builder, "/lockstep/packaging/build-deb", "--without-gpu", "--in", "/tmp/deb", "/output", mounts=mounts,
-            environment=environment)
+    in_tree(builder, "/lockstep/" + command, *words, mounts=mounts, environment=environment)
 
 
 def newer(debs, version):
