@@ -96,15 +96,20 @@ std::string WordWrap::add(std::string_view text) {
       continue;
     }
     const bool blank = character == " " || character == "\t";
-    const int columns = columns_of(code_point(character));
+    const int columns = character == "\t" ? 8 - column_ % 8 : columns_of(code_point(character));
     if (column_ + columns > width_) {
-      if (blank) continue;
+      if (blank) {  // is where the line ends
+        column_ = width_;
+        word_.clear();
+        word_columns_ = 0;
+        continue;
+      }
       const bool moves = word_columns_ > 0 && word_columns_ < width_ / 2;  // longer ones break anywhere
       if (moves) out += "\033[" + std::to_string(word_columns_) + "D\033[K";
       out += moves ? "\n" + word_ : "\n";
       column_ = moves ? word_columns_ : 0;
     }
-    out += blank ? " " : character;
+    out += blank ? std::string(static_cast<size_t>(columns), ' ') : std::string(character);
     column_ += columns;
     word_ = blank ? "" : word_ + std::string(character);
     word_columns_ = blank ? 0 : word_columns_ + columns;

@@ -49,12 +49,27 @@ int widest(const std::string& text) {
   return most;
 }
 
+// Whether what stands apart in `text` stands apart in `broken`, too.
+bool parts_words(std::string_view text, std::string_view broken) {
+  const std::string_view blanks = " \n";
+  while (!broken.empty()) {
+    const size_t before = std::min(text.find_first_not_of(blanks), text.size());
+    const size_t after = std::min(broken.find_first_not_of(blanks), broken.size());
+    if (before > 0 && after == 0) return false;
+    text.remove_prefix(std::min(before + 1, text.size()));
+    broken.remove_prefix(std::min(after + 1, broken.size()));
+  }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("lines are broken at blanks") {
   CHECK(wrapped("one two three", 20) == "one two three");
   CHECK(wrapped("one two three", 8) == "one two \nthree");
   CHECK(wrapped("one two", 3) == "one\ntwo");
+  CHECK(wrapped("aa bb cc", 5) == "aa bb\ncc");
+  CHECK(wrapped("\ta\tb\t\tc", 20) == "        a       b\nc");
   CHECK(wrapped("one two\nthree four", 8) == "one two\nthree \nfour");
   CHECK(wrapped("  indented\n\n  twice", 20) == "  indented\n\n  twice");
   CHECK(wrapped("ab abcdefghijkl", 8) == "ab abcde\nfghijkl");
@@ -87,6 +102,7 @@ TEST_CASE("however a text is cut into pieces, its lines break alike, fit, and lo
       return of;
     };
     CHECK(visible(whole) == visible(text));
+    CHECK(parts_words(text, whole));
   }
 }
 
