@@ -39,6 +39,8 @@ const char bash_begin[] =
     "_lockstep() {\n"
     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
     "  COMPREPLY=()\n"
+    "  if [ \"$cur\" = = ]; then cur=\n"  // --option=value is three words here
+    "  elif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
     "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
 const char bash_files[] =
     "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n";
@@ -100,11 +102,12 @@ std::string zsh() {
     names += "    " + quoted(name + ":" + command.summary, "'\\''") + "\n";
     cases += "    " + name + ")\n      _arguments";
     each_option(command, [&](const Option& option) {
-      std::string text = zsh_explained(option.name, option.help);
+      std::string text = zsh_explained(option.name + std::string(option.argument ? "=" : ""), option.help);
       if (option.argument) text += ":" + zsh_action(option.argument);
       cases += " \\\n        " + quoted(text, "'\\''");
     });
-    if (*command.operands) cases += " \\\n        " + quoted("*:" + zsh_action(command.operands), "'\\''");
+    if (source_of(command.operands) != Source::nothing)
+      cases += " \\\n        " + quoted("*:" + zsh_action(command.operands), "'\\''");
     cases += "\n      ;;\n";
   }
   return "#compdef lockstep\n"

@@ -56,6 +56,8 @@ TEST_CASE("bash completes commands, options, words and files") {
   CHECK(completed("lockstep completion z", 2) == "zsh\n");
   CHECK(completed("lockstep ask --tools s", 3) == "script\n");
   CHECK(completed("lockstep ask --seed s", 3) == "\n");
+  CHECK(completed("lockstep ask --tools = s", 4) == "script\n");
+  CHECK(completed("lockstep ask --tools =", 3) == "script\n");
 }
 
 TEST_CASE("fish completes commands, options and words") {
