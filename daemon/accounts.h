@@ -27,6 +27,8 @@ struct Account {
   std::optional<uid_t> uid;
   int connections = 0, watchers = 0;  // now: open; of them calls of Status with `more`
   int requests = 0, jobs = 0;         // now: in work; of them in the engine
+  int preparing = 0;                  // now: threads that it has of Preparing
+  uint64_t last_turn = 0;             // there
   std::size_t held = 0;               // bytes in its Rooms
   uint64_t served = 0, cancelled = 0, refused = 0, failed = 0, prompt_tokens = 0, reply_tokens = 0;
 };

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "daemon/limits.h"
-#include "daemon/on_pool.h"
 
 namespace lockstep::daemon {
 namespace {
@@ -89,7 +88,12 @@ asio::awaitable<void> Exchange::start(std::function<openai::Request()> read) {
     }
     return prepared;
   };
-  Prepared prepared = co_await on_pool(service.pool(), std::move(work));
+  Prepared prepared;
+  {
+    const Preparing::Place place = co_await service.preparing().take(ticket_.account());
+    if (peer_.look() == PeerState::gone) throw PeerGone("the client left before its request was prepared");
+    prepared = co_await service.preparing().run(place, std::move(work));
+  }
   request_ = std::move(prepared.request);
   unenforced_ = std::move(prepared.prompts[0].unenforced);
   held_to_form_ = prepared.prompts[0].form != nullptr;
@@ -105,6 +109,7 @@ asio::awaitable<void> Exchange::start(std::function<openai::Request()> read) {
 void Exchange::submit(std::vector<engine::Prompt>&& prompts) {
   const engine::Options& options = service_.configuration().engine;
   int& jobs = ticket_.account().jobs;
+  const uint64_t owner = ticket_.account().uid ? uint64_t{*ticket_.account().uid} + 1 : 0;
   int choice = 0;
   try {
     for (const engine::Prompt& prompt : prompts)
@@ -113,7 +118,7 @@ void Exchange::submit(std::vector<engine::Prompt>&& prompts) {
           throw openai::too_many("too many requests of this user are waiting: " + std::to_string(jobs),
                                  "queue_full");
         request_.sampling.choice = i;
-        jobs_[choice] = service_.engine().submit({prompt, request_.sampling, bridge_->sink(choice)});
+        jobs_[choice] = service_.engine().submit({prompt, request_.sampling, bridge_->sink(choice), owner});
         ++jobs;
       }
   } catch (const engine::RequestError& error) {

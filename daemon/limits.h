@@ -43,6 +43,7 @@ inline constexpr std::size_t bridge_bytes = 1u << 20;             // of a reply 
 inline constexpr std::chrono::milliseconds just_come = 250ms;     // for what came just before a stop
 inline constexpr std::chrono::seconds last_words = 2s;            // for requests that a stop has cut short
 inline constexpr int prepare_threads = 2;                         // templates and tokenizing
+inline constexpr int user_prepare_threads = 1;                    // of them, at once
 inline constexpr std::size_t tokens_told = 1'000'000;             // in a reply of Tokenize
 inline constexpr std::chrono::milliseconds status_pause = 250ms;  // between two replies of Status with `more`
 inline constexpr int check_trials = 1000;                         // of each law, in a Check

@@ -9,7 +9,6 @@
 #include "daemon/limits.h"
 #include "daemon/local_messages.h"
 #include "daemon/log.h"
-#include "daemon/on_pool.h"
 #include "daemon/receipts.h"
 
 namespace lockstep::daemon {
@@ -208,7 +207,8 @@ asio::awaitable<void> LocalConnection::answer_tokenize(const ipc::Tokenize& toke
     const auto work = [&tokenize, &service = service_] {
       return ipc::tokens_reply(tokens_of(tokenize, service.engine(), service.default_sampling()));
     };
-    out = co_await on_pool(service_.pool(), work);
+    const Preparing::Place place = co_await service_.preparing().take(*account());
+    out = co_await service_.preparing().run(place, work);
   } catch (const openai::ApiError& error) {
     out = ipc::error_reply(to_local(error));
   }
@@ -269,7 +269,8 @@ asio::awaitable<void> LocalConnection::answer_snapshots() {
     try {
       const Ticket ticket = service_.admit(account(), 0);
       const auto work = [&service = service_] { return ipc::snapshots_reply(local_snapshots(service)); };
-      out = co_await on_pool(service_.pool(), work);
+      const Preparing::Place place = co_await service_.preparing().take(*account());
+      out = co_await service_.preparing().run(place, work);
     } catch (const openai::ApiError& error) {
       out = ipc::error_reply(to_local(error));
     }

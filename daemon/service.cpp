@@ -47,12 +47,11 @@ Service::Service(boost::asio::any_io_executor io, const Configuration& configura
 Service::~Service() {
   if (check_) check_->stop();
   if (check_pool_) check_pool_->join();
-  if (pool_) pool_->join();
 }
 
 void Service::engine_ready(std::unique_ptr<engine::Engine> engine) {
   engine_ = std::move(engine);
-  pool_.emplace(limits::prepare_threads);
+  preparing_.emplace(io_);
   default_sampling_ = with_defaults(engine_->default_sampling(), configuration_.sampling);
   if (state_ == State::loading) state_ = State::ready;
 }

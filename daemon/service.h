@@ -16,6 +16,7 @@
 #include "daemon/law_check.h"
 #include "daemon/metrics.h"
 #include "daemon/openai/responses_store.h"
+#include "daemon/preparing.h"
 #include "engine/engine.h"
 
 namespace lockstep::daemon {
@@ -65,7 +66,7 @@ class Service {
   State state() const { return state_; }
   const Configuration& configuration() const { return configuration_; }
   boost::asio::any_io_executor io() const { return io_; }
-  boost::asio::thread_pool& pool() { return *pool_; }  // once the engine is there
+  Preparing& preparing() { return *preparing_; }  // once the engine is there
 
   void engine_ready(std::unique_ptr<engine::Engine> engine);
   bool has_engine() const { return engine_ != nullptr; }
@@ -113,7 +114,7 @@ class Service {
   openai::ResponsesStore responses_;
   std::set<Exchange*> exchanges_;
   std::shared_ptr<LawCheck> check_;  // the last one
-  std::optional<boost::asio::thread_pool> pool_;
+  std::optional<Preparing> preparing_;
   std::optional<boost::asio::thread_pool> check_pool_;  // from the first check on
 };
 

@@ -131,6 +131,7 @@ struct Job {
   Prompt prompt;
   Sampling sampling;
   std::shared_ptr<Sink> sink;
+  uint64_t owner = 0;  // those of one owner take turns with those of others while they wait
 };
 using JobId = uint64_t;
 

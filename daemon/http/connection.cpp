@@ -15,7 +15,6 @@
 #include "daemon/http/routes.h"
 #include "daemon/limits.h"
 #include "daemon/log.h"
-#include "daemon/on_pool.h"
 
 namespace lockstep::daemon::http {
 namespace {
@@ -184,7 +183,8 @@ asio::awaitable<Response> Connection::answer_utility(const Utility& utility, Tic
   auto work = [&utility, &service = service_, text = std::move(parser_->get().body())] {
     return utility.answer(service, openai::parse_body(text));
   };
-  const json::Value body = co_await on_pool(service_.pool(), std::move(work));
+  const Preparing::Place place = co_await service_.preparing().take(held.account());
+  const json::Value body = co_await service_.preparing().run(place, std::move(work));
   co_return json_response(200, body);
 }
 

@@ -48,7 +48,7 @@ void read_priority(const Value& value, const std::string& name, Draft& draft) {
   const std::string text = number ? number->text : "";
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), priority);
   if (!number || error != std::errc() || end != text.data() + text.size() || priority < -100 ||
-      priority > 100)
+      priority > engine::Sampling::last_priority)
     throw invalid("'priority' must be an integer from -100 (first) to 100 (last)", name);
   draft.request.sampling.priority = priority;
 }

@@ -151,7 +151,7 @@ LawCount Laws::on_device(const std::string& name, Engine& engine, int trials) {
 
 std::vector<LawCount> check_served(Engine& engine, int trials, unsigned seed,
                                    const std::function<bool(const LawCount&)>& tell) {
-  constexpr int together = 4, last = 100;
+  constexpr int together = 4, last = Sampling::last_priority + 1;
   const int longest = std::min(600, engine.model().context - 96);
   return Laws(engine, {trials, longest, together, last, true, seed}, tell).run(engine);
 }

@@ -21,6 +21,7 @@ struct SnapshotLoad;
 struct Lane {
   JobId id = 0;  // also the order of arrival
   Job job;
+  uint64_t turn = 0;  // of its owner; 0: none, it waits for all others (waiting.h)
   std::optional<Chooser> chooser;
   std::optional<ReplyWriter> writer;
   int most_tokens = 0;          // the reply's limit

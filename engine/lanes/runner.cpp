@@ -37,21 +37,10 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
   if (store) courier_.emplace(*store, forward_, pages_);
 }
 
-void Runner::submit(std::unique_ptr<Lane> lane) {
-  // Those that were set aside have begun: they stay in front.
-  const auto later = [&](const std::unique_ptr<Lane>& one) {
-    return one->admitted == Clock::time_point{} && one->job.sampling.priority > lane->job.sampling.priority;
-  };
-  waiting_.insert(std::ranges::find_if(waiting_, later), std::move(lane));
-}
-
 void Runner::cancel(JobId id) {
   const auto same = [id](const std::unique_ptr<Lane>& lane) { return lane->id == id; };
-  std::unique_ptr<Lane> lane;
-  if (auto at = std::ranges::find_if(waiting_, same); at != waiting_.end()) {
-    lane = std::move(*at);
-    waiting_.erase(at);
-  } else {
+  std::unique_ptr<Lane> lane = waiting_.take(id);
+  if (!lane) {
     for (Lanes* lanes : {&loading_, &active_})
       if (auto running = std::ranges::find_if(*lanes, same); running != lanes->end()) {
         lane = std::move(*running);
@@ -69,20 +58,19 @@ void Runner::fail_all(const RequestError& error) {
   for (Lanes* lanes : {&loading_, &active_}) {
     for (auto& lane : *lanes) {
       release(*lane);
-      waiting_.push_back(std::move(lane));
+      waiting_.put_back(std::move(lane));
     }
     lanes->clear();
   }
-  for (auto& lane : waiting_) {
+  for (auto& lane : waiting_.take_all()) {
     ++counts_.failed;
     lane->job.sink->failed(error);
   }
-  waiting_.clear();
 }
 
 void Runner::admit() {
   while (!waiting_.empty() && !free_slots_.empty()) {
-    Lane& lane = *waiting_.front();
+    Lane& lane = waiting_.front();
     // A lane that was set aside before comes back only when it can go on without pushing others out.
     if (active() && !free_pages(pages_for(static_cast<int>(lane.tokens.size()) + 1))) return;
     lane.slot = free_slots_.back();
@@ -90,11 +78,12 @@ void Runner::admit() {
     if (lane.admitted == Clock::time_point{}) lane.admitted = Clock::now();
     const bool fresh = lane.job.sampling.fresh;
     if (!fresh) resume(lane);
-    if (!fresh && fetch(lane))
-      loading_.push_back(std::move(waiting_.front()));
+    const bool fetched = !fresh && fetch(lane);
+    std::unique_ptr<Lane> taken = waiting_.take_front();
+    if (fetched)
+      loading_.push_back(std::move(taken));
     else
-      go_on(std::move(waiting_.front()));
-    waiting_.pop_front();
+      go_on(std::move(taken));
   }
 }
 
@@ -179,7 +168,7 @@ void Runner::release(Lane& lane) {
 void Runner::set_aside(Lane& lane) {
   const auto at = std::ranges::find_if(active_, [&](const auto& other) { return other.get() == &lane; });
   release(lane);
-  waiting_.push_front(std::move(*at));
+  waiting_.put_back(std::move(*at));
   active_.erase(at);
 }
 

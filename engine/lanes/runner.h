@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "engine/lanes/logit_rows.h"
 #include "engine/lanes/pace.h"
 #include "engine/lanes/plan.h"
+#include "engine/lanes/waiting.h"
 #include "engine/memory/page_pool.h"
 #include "engine/models/forward.h"
 #include "engine/snapshots/courier.h"
@@ -39,13 +39,13 @@ class Runner {
   Runner(kernels::Device&, const ModelConfig&, const Tokenizer&, Forward&, const Limits&,
          SnapshotStore* store, std::function<void(const Notice&)> tell);
 
-  void submit(std::unique_ptr<Lane>);  // waits for its turn, behind those of its priority
+  void submit(std::unique_ptr<Lane> lane) { waiting_.add(std::move(lane)); }  // it waits for its turn
   void cancel(JobId);
   void fail_all(const RequestError&);
 
   // Nothing to do before something comes: a job, or word from the store.
   bool idle() const { return active_.empty() && (waiting_.empty() || !loading_.empty()); }
-  int waiting() const { return static_cast<int>(waiting_.size()); }
+  int waiting() const { return waiting_.size(); }
   int active() const { return static_cast<int>(active_.size() + loading_.size()); }
   int pages_used() const { return limits_.pages - pages_.available(); }
   const PromptCache& cache() const { return cache_; }
@@ -118,9 +118,9 @@ class Runner {
   const std::function<void(const Notice&)> tell_;
   std::optional<int32_t> message_start_;
   std::vector<int> free_slots_;
-  std::deque<std::unique_ptr<Lane>> waiting_;  // in order of priority, then of arrival
-  Lanes loading_;                              // admitted, their prefix on its way from the disk
-  Lanes active_;                               // in order of admission
+  Waiting waiting_;
+  Lanes loading_;  // admitted, their prefix on its way from the disk
+  Lanes active_;   // in order of admission
   std::vector<Share> shares_;
   LogitRows logits_;
   RoundCosts costs_;

@@ -27,8 +27,10 @@ struct Sampling {
   bool prompt_logprobs =
       false;                // with them, those of the prompt; it is read whole then, whatever is known of it
   bool ignore_end = false;  // go on after an end token
-  int priority = 0;         // among requests that wait: lower ones go first
-  bool fresh = false;       // the whole prompt is read: nothing of it comes from memory or disk
+  static constexpr int last_priority = 100;
+  int priority =
+      0;  // among an owner's requests that wait: lower ones go first; beyond the last one, after all others
+  bool fresh = false;  // the whole prompt is read: nothing of it comes from memory or disk
   // Whether tokens are guessed ahead: where it pays, never, as many as there is room for, or such that from a
   // place on, another one each time, guesses are made up. It changes the speed and nothing else.
   enum class Draft { priced, never, always, spoiled } draft = Draft::priced;
