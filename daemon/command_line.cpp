@@ -63,6 +63,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   concurrent->add_flag("--serial", command.concurrent.serial, "also the speed of all one after the other");
   CLI::App* cache = bench->add_subcommand("cache", "first token of a prompt: new, in memory, on disk");
   CLI::App* chat = bench->add_subcommand("chat", "what the turns of conversations read, and how fast");
+  CLI::App* gap = bench->add_subcommand("gap", "what a stream notices of a long prompt beside it");
   CLI::App* laws = app.add_subcommand("check", "try the laws on the model instead of serving");
   laws->add_option("--trials", command.trials, "random requests for each law")
       ->check(CLI::Range(1, 1000000))
@@ -105,6 +106,7 @@ CommandLine read_command_line(int argc, const char* const* argv) {
                    : concurrent->parsed()      ? Action::bench_concurrent
                    : cache->parsed()           ? Action::bench_cache
                    : chat->parsed()            ? Action::bench_chat
+                   : gap->parsed()             ? Action::bench_gap
                    : laws->parsed()            ? Action::check
                    : of_snapshots[0]->parsed() ? Action::list_snapshots
                    : of_snapshots[1]->parsed() ? Action::verify_snapshots

@@ -22,6 +22,7 @@ struct CommandLine {
     bench_concurrent,
     bench_cache,
     bench_chat,
+    bench_gap,
     check,
     list_snapshots,
     verify_snapshots,

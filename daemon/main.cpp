@@ -79,6 +79,9 @@ int main(int argc, char** argv) {
       case CommandLine::Action::bench_chat:
         if (!engine::bench_chat(std::cout, options)) return static_cast<int>(ExitStatus::failure);
         break;
+      case CommandLine::Action::bench_gap:
+        if (!engine::bench_gap(std::cout, options)) return static_cast<int>(ExitStatus::failure);
+        break;
       case CommandLine::Action::check:
         if (!engine::check_laws(std::cout, options, command.trials, command.seed))
           return static_cast<int>(ExitStatus::failure);

@@ -35,6 +35,9 @@ bool bench_concurrent(std::ostream&, const Options&, ConcurrentBench);
 // conversations read. False when replies differ or more was read than is new. Throw StartError.
 bool bench_cache(std::ostream&, const Options&);
 bool bench_chat(std::ostream&, const Options&);
+// The gaps between a stream's tokens while a prompt of 3,000 tokens, or half the context, is read beside it.
+// False when a prompt of 20 tokens that came later was not answered first. Throws StartError.
+bool bench_gap(std::ostream&, const Options&);
 
 // The laws tried on the model: drafted = undrafted, concurrent = solo, resumed = fresh from memory and, after
 // a kill, from disk, chunked = whole, one device = another. Loads the model twice. False when one is broken.

@@ -275,6 +275,8 @@ class RealEngine final : public Engine {
                                        Runner::Limits{options.lanes, options.chunk, info_.context, draft_rows,
                                                       lanes_pages + cache_pages, cache_slots, cache_pages},
                                        store_.get(), [this](const Notice& notice) { tell(notice); });
+    while (runner_->make_ready()) {
+    }
     runner_->measure();
     page_bytes_ = page;
     state_bytes_ = state;
@@ -317,8 +319,12 @@ class RealEngine final : public Engine {
   void loop() {
     using namespace std::chrono_literals;
     auto beaten = Clock::time_point{};
+    bool ready = false;  // memory for what may come
     for (;;) {
-      Inbox::Mail mail = inbox_.take(runner_->waiting(), runner_->idle() ? 500ms : 0ms);
+      const bool idle = runner_->idle();
+      Inbox::Mail mail = inbox_.take(runner_->waiting(), !idle ? 0ms : ready ? 500ms : 20ms);
+      if (idle && mail.jobs.empty()) ready = !runner_->make_ready();
+      if (!idle) ready = false;
       for (auto& lane : mail.jobs) runner_->submit(std::move(lane));
       for (JobId id : mail.cancels) runner_->cancel(id);
       if (mail.stop) break;

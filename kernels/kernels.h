@@ -43,6 +43,8 @@ class Device {
   // Memory is zero-filled and aligned to 64 bytes. Throws OutOfMemory.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  // Makes a part of memory quick to use for the first time. What it holds stays.
+  virtual void prepare(void* /*memory*/, size_t /*bytes*/) {}
   virtual uint64_t free_memory() { return 0; }  // of its own; 0: it takes the machine's
   virtual void upload(void* to, const void* host, size_t bytes) = 0;
   virtual void download(void* host, const void* from, size_t bytes) = 0;  // waits

@@ -112,44 +112,4 @@ void Runner::draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> 
   }
 }
 
-void Runner::measure() {
-  const auto start = Clock::now();
-  const auto timed = [&](int rows, TimeByRows& times, const auto& run) {
-    double least = 0;
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      const auto began = Clock::now();
-      run();
-      const double time = std::chrono::duration<double>(Clock::now() - began).count();
-      if (repeat == 0 || time < least) least = time;
-      if (time > 0.5) break;  // so slow a machine needs no second look
-    }
-    times.measured(rows, least);
-  };
-  std::vector<int32_t> tokens, hidden;
-  const int32_t page = 0;
-  for (int rows = 1; rows <= limits_.draft_rows && Clock::now() - start < std::chrono::seconds(10);
-       rows *= 2) {
-    // Distinct tokens: with experts, many rows read more of them than one.
-    while (static_cast<int>(tokens.size()) < rows) {
-      tokens.push_back(static_cast<int32_t>((tokens.size() * 7919 + 101) % config_.vocabulary));
-      hidden.push_back(static_cast<int32_t>(hidden.size()));
-    }
-    Batch batch;
-    batch.add(tokens, 0, {&page, 1}, 0, rows - 1);
-    batch.logit_rows = hidden;
-    batch.candidates = 1;
-    timed(rows, costs_.round, [&] {
-      forward_.run(batch);
-      logits_.read(rows, config_.vocabulary, 1);
-      forward_.settle(batch, std::vector<int>{rows});
-      device_.wait();
-    });
-    if (head_ && rows <= limits_.lanes)
-      timed(rows, costs_.draft, [&] {
-        forward_.draft(batch, hidden);
-        logits_.read(rows, forward_.draft_vocabulary(), 1);
-      });
-  }
-}
-
 }  // namespace lockstep::engine

@@ -1,36 +1,45 @@
-// How many prompt rows a round may carry beside decoding lanes, from measured round times, so that the gap
-// between two tokens of a stream stays within a few normal ones.
+// What prompts may take of a round beside decoding lanes, from measured times, so that the gap between two
+// tokens of a stream stays within a few normal ones.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+
+#include "engine/lanes/plan.h"
 
 namespace lockstep::engine {
 
 class Pace {
  public:
+  // A round with prompts takes so many rounds without. Streams are promised 4: what a machine does besides,
+  // and what is copied at a border, has to fit in.
+  static constexpr double rounds = 2.5;
+
   explicit Pace(int most_rows) : most_rows_(most_rows) {}
 
-  void measured(double seconds, int decoding, int prompt_rows) {
-    if (prompt_rows == 0)
-      blend(decode_, seconds);
-    else if (prompt_rows >= least_rows)
-      blend(row_, std::max(0.0, seconds - (decoding ? decode_ : 0.0)) / prompt_rows);
+  // What was measured before the first round.
+  void begin(PromptCost cost) { cost_ = cost; }
+  // A round's prompts took so long. What differs is put down to the machine, and more of it to what was
+  // expected to take most of the time: rows or positions.
+  void measured(const PromptWork& work, double seconds) {
+    const double expected = work.seconds(cost_);
+    if (expected <= 0) return;
+    // One hiccup moves nothing by more than a quarter.
+    const double change = std::log(std::clamp(seconds / expected, 0.5, 2.0));
+    const double of_rows = work.rows * cost_.row / expected;
+    cost_.row *= std::exp(change * (0.1 + 0.2 * of_rows));
+    cost_.position *= std::exp(change * (0.1 + 0.2 * (1 - of_rows)));
   }
-  int prompt_rows(bool somebody_decodes) const {
-    if (!somebody_decodes) return most_rows_;
-    if (decode_ == 0 || row_ == 0) return std::min(most_rows_, 4 * least_rows);
-    return std::clamp(static_cast<int>(extra_rounds * decode_ / row_), std::min(least_rows, most_rows_),
-                      most_rows_);
+  const PromptCost& cost() const { return cost_; }
+  // `decode`: seconds that the decoding lanes alone take; 0 when there are none.
+  RoundLimit limit(double decode) const {
+    if (decode == 0) return {most_rows_};
+    return {most_rows_, (rounds - 1) * decode, cost_};
   }
 
  private:
-  static constexpr int least_rows = 8;
-  static constexpr double extra_rounds = 2;  // a mixed round takes about three times a decoding one
-  static void blend(double& mean, double value) { mean = mean == 0 ? value : 0.8 * mean + 0.2 * value; }
-
   int most_rows_;
-  double decode_ = 0;  // seconds of a round without prompt rows
-  double row_ = 0;     // seconds that a prompt row adds
+  PromptCost cost_;
 };
 
 }  // namespace lockstep::engine

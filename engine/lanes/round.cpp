@@ -14,18 +14,21 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>(time
 
 Batch Runner::assemble() {
   std::vector<LaneNeed> needs;
-  bool decoding = false, reading = false;
-  int rows_with_guesses = 0;
+  bool reading = false;
+  int decoding = 0, rows_with_guesses = 0;
   for (const auto& lane : active_) {
-    needs.push_back({lane->pending(), lane->id});
-    (lane->pending() == 1 ? decoding : reading) = true;
+    needs.push_back({lane->pending(), lane->done, lane->id});
+    if (lane->pending() == 1)
+      ++decoding;
+    else
+      reading = true;
     rows_with_guesses += 1 + static_cast<int>(lane->guesses.size());
   }
   // Guesses are not worth their rows beside a prompt, which uses the device's arithmetic as it is.
   if (reading || rows_with_guesses > limits_.draft_rows)
     for (const auto& lane : active_) lane->guesses.clear();
   std::vector<std::pair<Lane*, int>> wanted;
-  for (const LaneShare& share : plan(needs, pace_.prompt_rows(decoding)))
+  for (const LaneShare& share : plan(needs, pace_.limit(decoding ? costs_.round.at(decoding) : 0)))
     wanted.emplace_back(active_[share.lane].get(), share.rows);
   // Pages for the oldest first: a younger lane is set aside before it is part of the batch.
   std::ranges::sort(wanted, {}, [](const auto& share) { return share.first->id; });
@@ -67,9 +70,14 @@ bool Runner::turn() {
   if (active_.empty()) return false;
   Batch batch = assemble();
   int decoded = 0;
+  PromptWork prompts;
   batch.candidates = 1;
   for (const Share& share : shares_) {
-    if (share.lane->pending() == 1) decoded += share.rows.rows;
+    if (share.lane->pending() == 1) {
+      decoded += share.rows.rows;
+    } else {
+      prompts.add(share.rows.rows, share.rows.first_position);
+    }
     if (share.first_row >= 0)
       batch.candidates = std::max(batch.candidates, share.lane->chooser->candidates_wanted());
   }
@@ -84,10 +92,14 @@ bool Runner::turn() {
   for (const Share& share : shares_) stands.push_back(share.stands);
   forward_.settle(batch, stands);
   const double time = seconds(Clock::now() - start);
-  pace_.measured(time, decoded, batch.rows() - decoded);
   if (decoded == batch.rows()) costs_.round.measured(batch.rows(), time);
   ++counts_.rounds;
   end_round();
+  if (prompts.rows > 0)
+    pace_.measured(prompts, seconds(Clock::now() - start) - (decoded ? costs_.round.at(decoded) : 0));
+  // A prompt that is alone would wait for new memory sooner or later; a stream beside the next one need not.
+  if (decoded == 0 && std::ranges::any_of(active_, [](const auto& lane) { return lane->pending() > 1; }))
+    make_ready();
   return true;
 }
 

@@ -8,9 +8,10 @@
 namespace lockstep::engine {
 namespace {
 
+// The first comes last, which is taken first.
 std::vector<int> slots_from(int first, int count) {
   std::vector<int> slots(count);
-  std::iota(slots.begin(), slots.end(), first);
+  std::iota(slots.rbegin(), slots.rend(), first);
   return slots;
 }
 
@@ -31,7 +32,8 @@ Runner::Runner(kernels::Device& device, const ModelConfig& config, const Tokeniz
       tell_(std::move(tell)),
       message_start_(tokenizer.id("<|im_start|>")),
       logits_(device, forward),
-      spoiler_(config.vocabulary) {
+      spoiler_(config.vocabulary),
+      touched_slots_(limits.lanes) {
   if (forward.has_draft_head()) head_.emplace(forward, logits_, costs_.draft);
   for (int slot = limits.lanes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   if (store) courier_.emplace(*store, forward_, pages_);
@@ -135,6 +137,7 @@ void Runner::keep(const Lane& lane, bool system) {
   const auto pages = std::span(lane.pages).first(pages_for(lane.done));
   const int slot = cache_.make_room(pages);
   if (slot < 0) return;
+  touched_slots_ = std::max(touched_slots_, slot + 1);
   forward_.copy_state(lane.slot, slot);
   cache_.add(prefix, pages, slot, system);
 }
@@ -150,6 +153,23 @@ bool Runner::free_pages(int count) {
   while (pages_.available() < count)
     if (!cache_.evict() && !(courier_ && courier_->drop())) return false;
   return true;
+}
+
+bool Runner::make_ready() {
+  constexpr uint64_t ahead = 32 << 20, at_once = 4 << 20;  // bytes of states, and of pages
+  const auto go_on = [&](int& ready, int used, int all, uint64_t each, auto prepare) {
+    const auto count = [&](uint64_t bytes) {
+      return static_cast<int>(bytes / std::max<uint64_t>(each, 1)) + 1;
+    };
+    const int wanted = std::min(all, used + count(ahead)), now = std::min(wanted - ready, count(at_once));
+    if (now > 0) (forward_.*prepare)(std::exchange(ready, ready + now), now);
+    return ready < wanted;
+  };
+  const bool states = go_on(ready_slots_, touched_slots_, limits_.lanes + limits_.cache_slots,
+                            forward_.state_bytes(), &Forward::prepare_states);
+  const bool pages =
+      go_on(ready_pages_, pages_.touched(), limits_.pages, forward_.page_bytes(), &Forward::prepare_pages);
+  return states || pages;
 }
 
 void Runner::release(Lane& lane) {

@@ -51,8 +51,11 @@ class Runner {
   const PromptCache& cache() const { return cache_; }
   // One round: admits, runs, chooses, replies, guesses on. False when there is nothing to do.
   bool turn();
-  // Times rounds of several sizes, for drafts to be priced by. Before the first turn() only.
+  // Times rounds of several sizes, for drafts and prompts to be priced by. Before the first turn() only.
   void measure();
+  // One step of making memory ready that nobody has used yet, which a round would have to wait for. False
+  // when enough of it is.
+  bool make_ready();
   void finish_saves(std::chrono::milliseconds most);
 
   // Counted since the start.
@@ -102,6 +105,8 @@ class Runner {
   int most_guesses(Lane&);
   void draft();
   std::vector<Stood> stood_of(const std::function<bool(const Share&)>& which) const;
+  void measure_prompts();
+  int32_t some_token(int number) const;
   void draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> computed);
   void release(Lane& lane);
 
@@ -128,6 +133,8 @@ class Runner {
   Spoiler spoiler_;
   std::optional<HeadDrafter> head_;  // if the checkpoint has a multi-token head
   bool drafting_ = false;            // the last round with a choice had guesses
+  int touched_slots_ = 0;            // slots before this one have been used
+  int ready_slots_ = 0, ready_pages_ = 0;
   Counts counts_;
 };
 

@@ -1,6 +1,7 @@
 // Which KV pages are free, and how many hold each of the others: lanes and cache entries share pages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,11 +15,13 @@ class PagePool {
   }
   int size() const { return static_cast<int>(holders_.size()); }
   int available() const { return static_cast<int>(free_.size()); }
+  int touched() const { return touched_; }  // pages that were ever taken: those before this one
   // A page with one holder; available() must not be 0.
   int32_t take() {
     const int32_t page = free_.back();
     free_.pop_back();
     holders_[page] = 1;
+    touched_ = std::max(touched_, page + 1);
     return page;
   }
   // One holder more for each page.
@@ -35,6 +38,7 @@ class PagePool {
  private:
   std::vector<int32_t> free_;
   std::vector<int> holders_;  // [pages]
+  int touched_ = 0;
 };
 
 }  // namespace lockstep::engine

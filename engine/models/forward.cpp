@@ -20,6 +20,7 @@ struct Maker {
   template <class T>
   void operator()(DeviceArray<T>& array, size_t count) {
     array = DeviceArray<T>(device, count);
+    device.prepare(array.data(), array.bytes());
     bytes += array.bytes();
   }
   void operator()(Rows& rows, int count, int length) {

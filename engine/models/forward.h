@@ -52,6 +52,9 @@ class Forward {
   // Takes the memory for so many recurrent states (slots) and pages; called once, before run().
   void allocate(int slots, int pages);
 
+  // Makes slots or pages quick to use for the first time; what they hold stays.
+  void prepare_states(int first, int count);
+  void prepare_pages(int first, int count);
   void copy_state(int from, int to);         // slots
   void copy_page(int32_t from, int32_t to);  // pages
   // As bytes in host memory, state_bytes() and page_bytes() long, in a layout of the device's own.

@@ -1,4 +1,5 @@
-// States and pages as bytes in host memory: every layer's part in turn. Only who wrote them can read them.
+// States and pages as a whole, every layer's part in turn: made ready, and as bytes in host memory, which
+// only who wrote them can read.
 #include <stdexcept>
 
 #include "engine/models/forward.h"
@@ -26,6 +27,15 @@ template <class Part>
 void Forward::each_page_part(int32_t page, const Part& part) const {
   const size_t one = device_.kv_page_bytes(config_.key_heads, config_.head_dim);
   for (const auto& pages : pages_) part(pages.data() + page * one, one);
+}
+
+// In each layer slots, and pages, lie one after the other.
+void Forward::prepare_states(int first, int count) {
+  each_state_part(first, [&](void* part, size_t bytes) { device_.prepare(part, count * bytes); });
+}
+
+void Forward::prepare_pages(int first, int count) {
+  each_page_part(first, [&](void* part, size_t bytes) { device_.prepare(part, count * bytes); });
 }
 
 void Forward::read_state(int slot, std::byte* host) const {

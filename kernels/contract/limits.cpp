@@ -22,6 +22,7 @@ void check_memory(Device& device, std::vector<std::string>& problems) {
     }
     void* second = device.allocate(bytes);
     device.upload(memory, pattern.data(), bytes);
+    device.prepare(memory, bytes);
     device.copy(second, memory, bytes);
     device.download(read.data(), second, bytes);
     if (read != pattern) problems.push_back("copied memory differs");

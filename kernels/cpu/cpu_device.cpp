@@ -31,6 +31,7 @@ class CpuDevice final : public Device {
     return data;
   }
   void release(void* memory) noexcept override { memory_.erase(memory); }
+  void prepare(void* memory, size_t bytes) override { cpu::Memory::populate(memory, bytes); }
   void upload(void* to, const void* host, size_t bytes) override { std::memcpy(to, host, bytes); }
   void download(void* host, const void* from, size_t bytes) override { std::memcpy(host, from, bytes); }
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }

@@ -55,6 +55,13 @@ Memory::~Memory() {
   }
 }
 
+void Memory::populate(void* data, size_t bytes) {
+  constexpr uintptr_t page = 4096;
+  const auto first = reinterpret_cast<uintptr_t>(data) / page * page;
+  const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(data) + bytes, page);
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE);
+}
+
 Memory::Memory(Memory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
