@@ -30,9 +30,9 @@ void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
            many_warps * 32, static_cast<size_t>(shared), args);
     return;
   }
-  // Kernels are made for 4, 8, 16 or 32 rows, as the chip's tiles allow.
+  // Kernels are made for 4, 8 or 16 rows, or 16 or 32, as the chip's tiles and registers allow.
   int columns = runtime_->fewest_rows();
-  const int most = args.expert || !runtime_->has_matrix_unit() ? columns : 32;
+  const int most = args.expert || !runtime_->has_matrix_unit() ? columns : streams ? 16 : 32;
   while (columns < most && columns < args.rows) columns *= 2;
   const unsigned y = args.expert ? rows_of_grid(args.rows) : blocks_of(args.rows, columns);
   LinearArgs shared_out = args;

@@ -41,18 +41,25 @@ struct Columns {
   }
 
   DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const { return plane[p] + row[n] + k; }
+  // Tiles of inputs k to k + 31, or two of k to k + 63.
+  DEVICE_METHOD TileB one(int p, int n, int k) const { return tile_b_plain(bytes(p, n, k), lane_index()); }
+  DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
+    tile_b_two(bytes(p, n, k), lane_index(), to);
+  }
   DEVICE_METHOD float multiplier_of(int n, int g) const {
     return multiplier[scale[n] + static_cast<uint32_t>(g)];
   }
   DEVICE_METHOD float sum_of(int n, int g) const { return sum[scale[n] + static_cast<uint32_t>(g)]; }
 };
 
-// The same for rows of whole segments: multipliers and sums of a segment are brought at once.
+// The same for rows of whole segments: multipliers and sums of a segment are brought at once, and the numbers
+// of a piece before they are needed.
 template <int group, int tiles>
 struct WholeColumns {
-  static constexpr int groups = segment_inputs / group;
+  static constexpr int groups = segment_inputs / group, units = piece_inputs / 64;
   const int8_t* own[tile_planes][tiles];
   float multiplier[tiles][groups], sum[tiles][groups];
+  TileB piece[tile_planes][tiles][units][2];
 
   DEVICE_METHOD explicit WholeColumns(const Columns<group, tiles>& from) {
     UNROLL for (int n = 0; n < tiles; ++n) {
@@ -61,7 +68,28 @@ struct WholeColumns {
       load(from.sum + from.scale[n], sum[n]);
     }
   }
-  DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const { return own[p][n] + k; }
+  DEVICE_METHOD void bring(int index) {
+    UNROLL for (int u = 0; u < units; ++u) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int p = 0; p < tile_planes; ++p) {
+          const int8_t* from = own[p][n] + index * piece_inputs + u * 64;
+          if constexpr (group == 32) {
+            UNROLL for (int s = 0; s < 2; ++s) {
+              piece[p][n][u][s] = tile_b_plain(from + s * step_inputs, lane_index());
+            }
+          } else {
+            tile_b_two(from, lane_index(), piece[p][n][u]);
+          }
+        }
+      }
+    }
+  }
+  DEVICE_METHOD TileB one(int p, int n, int k) const {
+    return piece[p][n][k / 64 % units][k / step_inputs % 2];
+  }
+  DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
+    UNROLL for (int s = 0; s < 2; ++s) to[s] = piece[p][n][k / 64 % units][s];
+  }
   DEVICE_METHOD float multiplier_of(int n, int g) const { return multiplier[n][g]; }
   DEVICE_METHOD float sum_of(int n, int g) const { return sum[n][g]; }
 
@@ -165,9 +193,9 @@ struct StripSums {
             keep_order();
             UNROLL for (int p = 0; p < tile_planes; ++p) {
               if constexpr (group == 32) {
-                own_inputs[p][s % 2] = tile_b_plain(inputs.bytes(p, n, k), lane);
+                own_inputs[p][s % 2] = inputs.one(p, n, k);
               } else if (s % 2 == 0) {
-                tile_b_two(inputs.bytes(p, n, k), lane, own_inputs[p]);
+                inputs.two(p, n, k, own_inputs[p]);
               }
             }
             UNROLL for (int t = 0; t < at_once; ++t) {
@@ -192,12 +220,14 @@ struct StripSums {
   }
 };
 
-// One segment of a strip, as it comes in pieces; f(piece's first unit of the segment, its bytes).
-template <int group, class Weights, class F>
-DEVICE_FUNCTION void each_piece(const Weights& weights, int turn, int units_left, F f) {
+// One segment of a strip, as it comes in pieces; before(piece) while it comes, f(piece's first unit of the
+// segment, its bytes).
+template <int group, class Weights, class B, class F>
+DEVICE_FUNCTION void each_piece(const Weights& weights, int turn, int units_left, B before, F f) {
   constexpr int pieces = segment_inputs / piece_inputs, units = piece_inputs / inputs_of_unit(group);
   UNROLL for (int piece = 0; piece < pieces; ++piece) {
     if (piece * units >= units_left) break;
+    before(piece);
     f(piece * units, weights.wait(turn * pieces + piece));
     weights.done(turn * pieces + piece);
   }
@@ -211,22 +241,26 @@ DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Colu
   const int bytes = unit_bytes(bits, group, w.wide), first = segment * segment_inputs;
   if constexpr (whole_columns && tiles <= 4) {
     if (w.inputs % segment_inputs == 0) {
-      const WholeColumns<group, tiles> whole(columns.at(segment));
-      each_piece<group>(weights, turn, segment_inputs, [&](int unit, const uint8_t* codes) {
-        UNROLL for (int u = 0; u < units; ++u) {
-          sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
-        }
-      });
+      WholeColumns<group, tiles> whole(columns.at(segment));
+      each_piece<group>(
+          weights, turn, segment_inputs, [&](int piece) { whole.bring(piece); },
+          [&](int unit, const uint8_t* codes) {
+            UNROLL for (int u = 0; u < units; ++u) {
+              sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
+            }
+          });
       return;
     }
   }
   const Columns<group, tiles> here = columns.at(segment);
   const int units_left = (w.inputs - first + unit_inputs_here - 1) / unit_inputs_here;
-  each_piece<group>(weights, turn, units_left, [&](int unit, const uint8_t* codes) {
-    NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
-      sums.add(here, codes + u * bytes, w.wide, unit + u, (w.inputs - first) / group);
-    }
-  });
+  each_piece<group>(
+      weights, turn, units_left, [](int) {},
+      [&](int unit, const uint8_t* codes) {
+        NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
+          sums.add(here, codes + u * bytes, w.wide, unit + u, (w.inputs - first) / group);
+        }
+      });
 }
 
 template <int bits, int group>

@@ -25,6 +25,11 @@ namespace lockstep::kernels::gpu {
 LOCKSTEP_LINEAR(32, 16, 2)
 LOCKSTEP_LINEAR(64, 16, 2)
 LOCKSTEP_LINEAR(128, 16, 2)
+#if !defined(LOCKSTEP_NO_MATRIX_UNIT)
+LOCKSTEP_LINEAR(32, 32, 1)
+LOCKSTEP_LINEAR(64, 32, 1)
+LOCKSTEP_LINEAR(128, 32, 1)
+#endif
 #else
 LOCKSTEP_LINEAR(32, 4, 2)
 LOCKSTEP_LINEAR(64, 4, 2)
@@ -44,9 +49,6 @@ LOCKSTEP_LINEAR(128, 16, 1)
     linear_many<LOCKSTEP_BITS, group, true>(a);                                                             \
   }
 #if !defined(LOCKSTEP_NO_MATRIX_UNIT)
-LOCKSTEP_LINEAR(32, 32, 1)
-LOCKSTEP_LINEAR(64, 32, 1)
-LOCKSTEP_LINEAR(128, 32, 1)
 LOCKSTEP_MANY(32)
 LOCKSTEP_MANY(64)
 LOCKSTEP_MANY(128)

@@ -31,6 +31,10 @@ struct ManyColumns {
     const int lane = lane_index();
     return in.plane[in.place(n * tile_inputs + input_of_lane(lane), plane_of_lane(lane, p))] + k;
   }
+  DEVICE_METHOD TileB one(int p, int n, int k) const { return tile_b_plain(bytes(p, n, k), lane_index()); }
+  DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
+    tile_b_two(bytes(p, n, k), lane_index(), to);
+  }
   DEVICE_METHOD float multiplier_of(int n, int g) const {
     return in.multiplier[g][n * tile_inputs + result_input(lane_index())];
   }
@@ -101,11 +105,13 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
     const ManyColumns<group> columns = {inputs[segment % 2]};
     const int inputs_left = w.inputs - segment * segment_inputs;
     const int units_left = (inputs_left + inputs_of_unit(group) - 1) / inputs_of_unit(group);
-    each_piece<group>(weights, segment, units_left, [&](int unit, const uint8_t* codes) {
-      NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
-        sums.add(columns, codes + u * bytes, w.wide, unit + u, inputs_left / group);
-      }
-    });
+    each_piece<group>(
+        weights, segment, units_left, [](int) {},
+        [&](int unit, const uint8_t* codes) {
+          NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
+            sums.add(columns, codes + u * bytes, w.wide, unit + u, inputs_left / group);
+          }
+        });
     UNROLL for (int t = 0; t < strip_tiles; ++t) {
       UNROLL for (int n = 0; n < tiles; ++n) {
         UNROLL for (int i = 0; i < tile_results; ++i) {
