@@ -85,9 +85,11 @@ void compare_devices(const std::string& name, Options options, const std::vector
 
 void compare_devices(int count, int context) {
   for (const TestModel& model : test_models()) {
-    const Options options = options_for(copy_with_max_positions(model.directory, context), context);
-    const int vocabulary = open_engine(options)->model().vocabulary;
-    compare_devices(model.name, options, questions(count, vocabulary, context - reply - 1));
+    DYNAMIC_SECTION(model.name) {
+      const Options options = options_for(copy_with_max_positions(model.directory, context), context);
+      const int vocabulary = open_engine(options)->model().vocabulary;
+      compare_devices(model.name, options, questions(count, vocabulary, context - reply - 1));
+    }
   }
 }
 
