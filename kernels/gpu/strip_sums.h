@@ -1,0 +1,222 @@
+// What one warp multiplies of a linear layer: a strip of outputs with the rows of its tiles.
+#pragma once
+
+#include "kernels/canon/math.h"
+#include "kernels/gpu/weights.h"
+
+namespace lockstep::kernels::gpu {
+
+// The input row of an output row; those past the last are the last, and nobody takes their sums.
+DEVICE_FUNCTION uint32_t input_row(const LinearArgs& a, int first, int count, int column) {
+  return static_cast<uint32_t>((first + (column < count ? column : count - 1)) / a.rows_per_input);
+}
+
+// Where a lane finds one segment of its input rows in device memory: for each tile the row of bytes that it
+// brings, and the multipliers and sums of the row whose results it holds. Inputs and groups count from the
+// segment's first.
+template <int group, int tiles>
+struct Columns {
+  const int8_t* plane[tile_planes];
+  const float *multiplier, *sum;
+  uint32_t row[tiles], scale[tiles];
+
+  // `first` and `count`: output rows.
+  DEVICE_METHOD Columns(const LinearArgs& a, int first, int count)
+      : multiplier(a.in.multiplier), sum(a.in.sum) {
+    const int lane = lane_index();
+    UNROLL for (int p = 0; p < tile_planes; ++p) plane[p] = plane_of_lane(lane, p) ? a.in.low : a.in.high;
+    const auto length = static_cast<uint32_t>(a.in.length);
+    UNROLL for (int n = 0; n < tiles; ++n) {
+      row[n] = input_row(a, first, count, n * tile_inputs + input_of_lane(lane)) * length;
+      scale[n] = input_row(a, first, count, n * tile_inputs + result_input(lane)) * (length / group);
+    }
+  }
+  DEVICE_METHOD Columns at(int segment) const {
+    Columns moved = *this;
+    UNROLL for (int p = 0; p < tile_planes; ++p) moved.plane[p] += segment * segment_inputs;
+    moved.multiplier += segment * (segment_inputs / group);
+    moved.sum += segment * (segment_inputs / group);
+    return moved;
+  }
+
+  DEVICE_METHOD const int8_t* bytes(int p, int n, int k) const { return plane[p] + row[n] + k; }
+  // Tiles of inputs k to k + 31, or two of k to k + 63.
+  DEVICE_METHOD TileB one(int p, int n, int k) const { return tile_b_plain(bytes(p, n, k), lane_index()); }
+  DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
+    tile_b_two(bytes(p, n, k), lane_index(), to);
+  }
+  DEVICE_METHOD float multiplier_of(int n, int g) const {
+    return multiplier[scale[n] + static_cast<uint32_t>(g)];
+  }
+  DEVICE_METHOD float sum_of(int n, int g) const { return sum[scale[n] + static_cast<uint32_t>(g)]; }
+};
+
+// The same for rows of whole segments: multipliers and sums of a segment are brought at once, and the numbers
+// of a piece before they are needed.
+template <int group, int tiles>
+struct WholeColumns {
+  static constexpr int groups = segment_inputs / group, units = piece_inputs / 64;
+  const int8_t* own[tile_planes][tiles];
+  float multiplier[tiles][groups], sum[tiles][groups];
+  TileB piece[tile_planes][tiles][units][2];
+
+  DEVICE_METHOD explicit WholeColumns(const Columns<group, tiles>& from) {
+    UNROLL for (int n = 0; n < tiles; ++n) {
+      UNROLL for (int p = 0; p < tile_planes; ++p) own[p][n] = from.bytes(p, n, 0);
+      load(from.multiplier + from.scale[n], multiplier[n]);
+      load(from.sum + from.scale[n], sum[n]);
+    }
+  }
+  DEVICE_METHOD void bring(int index) {
+    UNROLL for (int u = 0; u < units; ++u) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int p = 0; p < tile_planes; ++p) {
+          const int8_t* from = own[p][n] + index * piece_inputs + u * 64;
+          if constexpr (group == 32) {
+            UNROLL for (int s = 0; s < 2; ++s) {
+              piece[p][n][u][s] = tile_b_plain(from + s * step_inputs, lane_index());
+            }
+          } else {
+            tile_b_two(from, lane_index(), piece[p][n][u]);
+          }
+        }
+      }
+    }
+  }
+  DEVICE_METHOD TileB one(int p, int n, int k) const {
+    return piece[p][n][k / 64 % units][k / step_inputs % 2];
+  }
+  DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
+    UNROLL for (int s = 0; s < 2; ++s) to[s] = piece[p][n][k / 64 % units][s];
+  }
+  DEVICE_METHOD float multiplier_of(int n, int g) const { return multiplier[n][g]; }
+  DEVICE_METHOD float sum_of(int n, int g) const { return sum[n][g]; }
+
+ private:
+  static DEVICE_METHOD void load(const float* from, float* to) {
+    if constexpr (groups == 2) {
+      const Duo d = *reinterpret_cast<const Duo*>(from);
+      UNROLL for (int i = 0; i < 2; ++i) to[i] = canon::float_of(d.word[i]);
+    } else {
+      UNROLL for (int i = 0; i < groups; i += 4) {
+        const Quad q = *reinterpret_cast<const Quad*>(from + i);
+        UNROLL for (int j = 0; j < 4; ++j) to[i + j] = canon::float_of(q.word[j]);
+      }
+    }
+  }
+};
+
+template <int bits, int group, int tiles>
+struct StripSums {
+  static constexpr int unit = inputs_of_unit(group), steps = unit / step_inputs;
+  static constexpr int lane_pairs = strip_tiles * lane_tile_rows;  // scales and biases of a lane
+  static constexpr int group_steps = group / step_inputs, groups_of_unit = unit / group;
+  float sum[strip_tiles][tiles][tile_results];
+
+  DEVICE_METHOD void clear() {
+    UNROLL for (int t = 0; t < strip_tiles; ++t) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int i = 0; i < tile_results; ++i) sum[t][n][i] = 0.0f;
+      }
+    }
+  }
+
+  // f(column, output of the strip, sum) for all that the lane holds.
+  template <class F>
+  DEVICE_METHOD void each(int lane, F f) const {
+    UNROLL for (int t = 0; t < strip_tiles; ++t) {
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        UNROLL for (int i = 0; i < tile_results; ++i) {
+          f(n * tile_inputs + result_input(lane), t * tile_rows + result_row(lane, i), sum[t][n][i]);
+        }
+      }
+    }
+  }
+
+  // Adds unit `at` of a segment; `left`: groups of the row from the segment's first on.
+  template <class Inputs>
+  DEVICE_METHOD void add(const Inputs& inputs, const uint8_t* codes, bool wide, int at, int left) {
+    const int lane = lane_index();
+    TileCodes<bits> own[unit / 64][strip_tiles];
+    UNROLL for (int p = 0; p < unit / 64; ++p) {
+      UNROLL for (int t = 0; t < strip_tiles; ++t) {
+        own[p][t].load(codes + (p * strip_tiles + t) * tile_code_bytes(bits), lane);
+      }
+    }
+    const uint8_t* pairs = codes + unit_code_bytes(bits, group);
+    UNROLL for (int g = 0; g < groups_of_unit; ++g) {
+      const int index = at * groups_of_unit + g;
+      if (index >= left) return;
+      float scale[lane_pairs], bias[lane_pairs];
+      if (wide) {
+        const auto* own_pairs =
+            reinterpret_cast<const Quad*>(pairs + g * scale_bytes(true)) + row_chunk(lane) * (lane_pairs / 2);
+        UNROLL for (int i = 0; i < lane_pairs; i += 2) {
+          const Quad two = own_pairs[i / 2];
+          UNROLL for (int j = 0; j < 2; ++j) {
+            scale[i + j] = canon::float_of(two.word[2 * j]);
+            bias[i + j] = canon::float_of(two.word[2 * j + 1]);
+          }
+        }
+      } else {
+        const auto* own_pairs = reinterpret_cast<const Quad*>(pairs + g * scale_bytes(false)) +
+                                row_chunk(lane) * (lane_pairs / 4);
+        UNROLL for (int i = 0; i < lane_pairs; i += 4) {
+          const Quad four = own_pairs[i / 4];
+          UNROLL for (int j = 0; j < 4; ++j) {
+            scale[i + j] = low_bf16(four.word[j]);
+            bias[i + j] = high_bf16(four.word[j]);
+          }
+        }
+      }
+      UNROLL for (int n = 0; n < tiles; ++n) {
+        const float multiplier = inputs.multiplier_of(n, index), block_sum = inputs.sum_of(n, index);
+        if constexpr (scarce_registers && tiles > 1) {
+          UNROLL for (int q = 0; q < unit / 64; ++q) {
+            UNROLL for (int t = 0; t < strip_tiles; ++t) {
+              UNROLL for (int i = 0; i < bits; ++i) recompute(own[q][t].word[i]);
+            }
+          }
+        }
+        // Tiles of the strip at once, or one after the other where registers are scarce.
+        constexpr bool in_turn = tiles_in_turn || (group == 128 && sizeof(TileA) > sizeof(Quad));
+        constexpr int at_once = in_turn ? 1 : strip_tiles;
+        UNROLL for (int tile = 0; tile < strip_tiles; tile += at_once) {
+          TileSums sums[at_once][tile_planes];
+          UNROLL for (int t = 0; t < at_once; ++t) {
+            UNROLL for (int p = 0; p < tile_planes; ++p) sums[t][p] = no_sums();
+          }
+          TileB own_inputs[tile_planes][2];
+          UNROLL for (int s = 0; s < group_steps; ++s) {
+            const int step = g * group_steps + s, k = index * group + s * step_inputs;
+            keep_order();
+            UNROLL for (int p = 0; p < tile_planes; ++p) {
+              if constexpr (group == 32) {
+                own_inputs[p][s % 2] = inputs.one(p, n, k);
+              } else if (s % 2 == 0) {
+                inputs.two(p, n, k, own_inputs[p]);
+              }
+            }
+            UNROLL for (int t = 0; t < at_once; ++t) {
+              const TileA codes_of_step = tile_a(own[step / 2][tile + t].step(step % 2));
+              UNROLL for (int p = 0; p < tile_planes; ++p) {
+                multiply<false>(sums[t][p], codes_of_step, own_inputs[p][s % 2]);
+              }
+            }
+          }
+          UNROLL for (int t = 0; t < at_once; ++t) {
+            UNROLL for (int i = 0; i < tile_results; ++i) {
+              const int row = (tile + t) * lane_tile_rows + result_row_index(i);
+              const float d = static_cast<float>(result(sums[t], i)) * multiplier;
+              float& seg = sum[tile + t][n][i];
+              seg = canon::fma(scale[row], d, seg);
+              seg = canon::fma(bias[row], block_sum, seg);
+            }
+          }
+        }
+      }
+    }
+  }
+};
+
+}  // namespace lockstep::kernels::gpu
