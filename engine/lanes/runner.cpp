@@ -165,11 +165,9 @@ bool Runner::make_ready() {
     if (now > 0) (forward_.*prepare)(std::exchange(ready, ready + now), now);
     return ready < wanted;
   };
-  const bool states = go_on(ready_slots_, touched_slots_, limits_.lanes + limits_.cache_slots,
-                            forward_.state_bytes(), &Forward::prepare_states);
-  const bool pages =
-      go_on(ready_pages_, pages_.touched(), limits_.pages, forward_.page_bytes(), &Forward::prepare_pages);
-  return states || pages;
+  return go_on(ready_slots_, touched_slots_, limits_.lanes + limits_.cache_slots, forward_.state_bytes(),
+               &Forward::prepare_states) ||
+         go_on(ready_pages_, pages_.touched(), limits_.pages, forward_.page_bytes(), &Forward::prepare_pages);
 }
 
 void Runner::release(Lane& lane) {
