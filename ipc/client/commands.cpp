@@ -81,7 +81,7 @@ constexpr Command table[] = {
      "A directory may follow. verify and remove are done by lockstepd.\n", json_only, snapshots},
     {"selftest", "", "Check the kernels of this machine against the reference",
      "It is done by lockstepd's selftest, beside a daemon that runs.\n", self_test_options, self_test},
-    {"bench", "kernels|model|concurrent|cache|chat", "Measure speeds, and compare the replies",
+    {"bench", "kernels|model|concurrent|cache|chat|gap", "Measure speeds, and compare the replies",
      "It is done by lockstepd's bench, which loads the model for itself.\n", bench_options, bench},
     {"cancel", "ID", "End a request that status shows", "", json_only, cancel},
     {"completion", "bash|zsh|fish", "Print the completions of a shell", "", {}, completion},

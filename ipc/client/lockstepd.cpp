@@ -64,7 +64,7 @@ int self_test(const Arguments& arguments) {
 
 int bench(const Arguments& arguments) {
   if (arguments.operands().size() != 1)
-    throw UsageError("what to measure is needed: kernels, model, concurrent, cache or chat");
+    throw UsageError("what to measure is needed: kernels, model, concurrent, cache, chat or gap");
   std::vector<std::string> words = with_options(arguments);
   words.insert(words.end(), {"bench", arguments.operands()[0]});
   return run_lockstepd(words, "measures");

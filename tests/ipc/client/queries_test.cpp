@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <functional>
 
 #include "tests/catch.h"
 #include "tests/ipc/client/program.h"
@@ -20,6 +21,20 @@ Run query(const std::string& replies, std::vector<std::string> words) {
   });
   words.insert(words.end(), {"--socket", daemon.path()});
   return run_lockstep(words);
+}
+
+// What a daemon does that tells these states, and then nothing more.
+std::function<void(int)> tells(const std::vector<std::string>& states) {
+  return [states](int client) {
+    FakeDaemon::read_message(client);
+    Status status;
+    status.version = "0.1.0";
+    for (const std::string& state : states) {
+      status.state = state;
+      FakeDaemon::send_all(client, status_reply(status, true));
+    }
+    FakeDaemon::read_message(client);
+  };
 }
 
 }  // namespace
@@ -82,16 +97,7 @@ TEST_CASE("status --watch tells every change, until the daemon stops") {
 }
 
 TEST_CASE("status --watch draws over itself on a terminal, and ends tidily by Ctrl-C") {
-  Status status;
-  status.state = "ready";
-  status.version = "0.1.0";
-  FakeDaemon daemon([&](int client) {
-    FakeDaemon::read_message(client);
-    FakeDaemon::send_all(client, status_reply(status, true));
-    status.state = "stopping";
-    FakeDaemon::send_all(client, status_reply(status, true));
-    FakeDaemon::read_message(client);
-  });
+  FakeDaemon daemon(tells({"ready", "stopping"}));
   const Run run = run_lockstep({"status", "--watch", "--socket", daemon.path()},
                                {.environment = {"TERM=xterm"}, .terminal = true, .interrupt_at = "stopping"});
   CHECK(run.out.find("\r\033[5A") != std::string::npos);
@@ -99,14 +105,7 @@ TEST_CASE("status --watch draws over itself on a terminal, and ends tidily by Ct
 }
 
 TEST_CASE("status --watch draws below what a shell has written when it goes on, and anew at another width") {
-  Status status;
-  status.state = "ready";
-  status.version = "0.1.0";
-  FakeDaemon daemon([&](int client) {
-    FakeDaemon::read_message(client);
-    FakeDaemon::send_all(client, status_reply(status, true));
-    FakeDaemon::read_message(client);
-  });
+  FakeDaemon daemon(tells({"ready"}));
   const std::string end = "\x1b[K\r\n\x1b[J";
   const Run run = run_lockstep(
       {"status", "--watch", "--socket", daemon.path()},
