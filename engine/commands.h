@@ -19,8 +19,8 @@ Inspection inspect(const Options&);
 // StartError.
 bool self_test(std::ostream&, const std::string& device, int threads);
 
-// Speeds as tables for people: single operations beside what the machine can do, and a model's prompt and
-// decode tokens a second at several numbers of streams. Throw StartError.
+// Speeds as tables for people: single operations beside what the machine can do; and a model's prompts, its
+// decoding beside a copy of the device's memory, and the time of each kernel. Throw StartError.
 void bench_kernels(std::ostream&, const std::string& device, int threads);
 void bench_model(std::ostream&, const Options&);
 // Chats at several numbers of streams, drafted beside undrafted. False when a reply is not the one that the

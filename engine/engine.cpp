@@ -244,8 +244,7 @@ class RealEngine final : public Engine {
 
   void load(const Options& options, const std::function<void(const std::string&)>& progress) {
     const ModelConfig& config = checkpoint_.config();
-    const uint64_t own = device_->free_memory(), free = own ? own / 4 * 3 : memory_share();
-    const uint64_t budget = options.memory ? options.memory : free;
+    const uint64_t budget = options.memory ? options.memory : memory_share(device_->free_memory());
     const auto too_little = [&](uint64_t wanted, const std::string& for_what) {
       throw StartError(StartError::Kind::memory, "the model needs " + in_words(wanted) + " for " + for_what +
                                                      " but the memory budget is " + in_words(budget) +
@@ -256,6 +255,7 @@ class RealEngine final : public Engine {
     const Capacity capacity = serving_capacity(options.chunk, options.lanes, info_.context);
     const int lane_pages = capacity.lane_pages;
     forward_ = std::make_unique<Forward>(*device_, config, weights_, capacity);
+    info_.footprint = forward_->footprint();
     const uint64_t state = forward_->state_bytes(), page = forward_->page_bytes();
     Identity identity{info_.fingerprint, "", info_.canon_version, page, state};
     const uint64_t buffers = options.snapshots.empty() ? 0 : SnapshotStore::buffer_bytes(identity);

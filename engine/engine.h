@@ -21,6 +21,7 @@
 #include "engine/commands.h"
 #include "engine/inspection.h"
 #include "engine/lanes/token_hash.h"
+#include "engine/measures.h"
 #include "engine/sampling/parameters.h"
 #include "engine/snapshots/catalogue.h"
 #include "engine/status.h"
@@ -66,6 +67,7 @@ struct ModelInfo {
   int64_t created;     // the checkpoint's time, seconds since 1970
   std::string device;  // implementation that runs
   std::string device_description;
+  Footprint footprint;
 };
 
 class Grammar;
@@ -116,6 +118,7 @@ struct Reply {
   std::string prompt_sha;       // of the prompt's tokens
   uint64_t seed = 0;
   double queue_seconds = 0, prompt_seconds = 0, decode_seconds = 0;
+  std::vector<KernelTime> kernel_times;  // if Job::time_kernels: longest first; empty where none are timed
 };
 
 class Sink {
@@ -131,7 +134,8 @@ struct Job {
   Prompt prompt;
   Sampling sampling;
   std::shared_ptr<Sink> sink;
-  uint64_t owner = 0;  // those of one owner take turns with those of others while they wait
+  uint64_t owner = 0;         // those of one owner take turns with those of others while they wait
+  bool time_kernels = false;  // each kernel runs by itself meanwhile and is timed, those of others too
 };
 using JobId = uint64_t;
 

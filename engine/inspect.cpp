@@ -26,12 +26,12 @@ void noting(std::vector<std::string>& problems, Read read) {
 
 void plan_memory(Inspection& result, const ModelConfig& config, const Options& options) {
   const auto device = kernels::open_device(options.device, options.threads);
+  result.budget = options.memory ? options.memory : memory_share(device->free_memory());
   const int most = options.context ? std::min(options.context, config.max_positions) : config.max_positions;
   Weights none;
   if (config.mtp_layers > 0) none.draft.emplace();
   const Forward forward(*device, config, none, serving_capacity(options.chunk, options.lanes, most));
   result.device = device->name();
-  result.budget = options.memory ? options.memory : memory_share();
   result.weight_bytes = result.parts.bytes;
   result.scratch_bytes = forward.scratch_bytes();
   result.state_bytes = forward.state_bytes();

@@ -32,6 +32,14 @@ struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What all launches of one kernel took together; a CPU's kernels are its operations.
+struct KernelTime {
+  std::string name;
+  bool linear;  // it computes linear layers
+  uint64_t launches;
+  double seconds;
+};
+
 // One implementation of the operations on one device.
 class Device {
  public:
@@ -55,6 +63,12 @@ class Device {
   // starts them at once when the key comes again, without work(): so a key must mean the same calls on the
   // same memory.
   virtual void repeat(std::span<const int32_t> /*key*/, const std::function<void()>& work) { work(); }
+
+  // For measurements. While it is on, each kernel is timed and runs beside no other, and repeat() starts
+  // nothing that was kept. Turning it on forgets earlier times.
+  virtual void time_kernels(bool /*on*/) {}
+  // Of what is over since it was turned on, longest first; nothing where kernels are not timed.
+  virtual std::vector<KernelTime> kernel_times() const { return {}; }
 
   virtual std::unique_ptr<Matrix> pack(const MatrixSource&) = 0;
   virtual std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) = 0;
@@ -92,5 +106,9 @@ bool self_test(std::ostream& out, std::string_view device, int threads);
 // Measures the kernels of a device against the best the machine can do and prints small tables. Takes half a
 // minute and 1.3 GB, on a GPU 6 GB. Throws DeviceError for the reference.
 void bench_kernels(std::ostream& out, std::string_view device, int threads);
+
+// Bytes a second that a copy within the device's memory reads and writes, of a CPU on all threads. Takes at
+// most 4 GB, and half a second. Throws OutOfMemory, DeviceError.
+double copy_rate(std::string_view device, int threads);
 
 }  // namespace lockstep::kernels

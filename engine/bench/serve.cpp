@@ -46,6 +46,7 @@ std::vector<Reply> serve(Engine& engine, std::span<const BenchJob> jobs) {
     Job job;
     job.prompt.tokens = jobs[i].tokens;
     job.sampling = jobs[i].sampling;
+    job.time_kernels = jobs[i].time_kernels;
     job.sink = std::make_shared<LevelSink>(level, i);
     engine.submit(std::move(job));
   }

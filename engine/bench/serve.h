@@ -11,6 +11,7 @@ namespace lockstep::engine {
 struct BenchJob {
   std::vector<int32_t> tokens;
   Sampling sampling;
+  bool time_kernels = false;
 };
 
 // Submits all jobs and waits for all replies, in order of the jobs. Throws StartError when one fails.

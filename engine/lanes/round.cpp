@@ -262,6 +262,9 @@ void Runner::finish(Share& share) {
   reply.queue_seconds = seconds(lane.admitted - lane.arrived);
   reply.prompt_seconds = seconds(lane.first_token - lane.admitted);
   reply.decode_seconds = seconds(Clock::now() - lane.first_token);
+  if (lane.job.time_kernels)
+    for (kernels::KernelTime& one : device_.kernel_times())
+      reply.kernel_times.push_back({std::move(one.name), one.linear, one.launches, one.seconds});
   ++counts_.served;
   lane.job.sink->delta(std::move(share.last));
   lane.job.sink->done(std::move(reply));

@@ -91,6 +91,7 @@ void Runner::admit() {
 
 // Its prefix is there: the lane takes part in rounds.
 void Runner::go_on(std::unique_ptr<Lane> lane) {
+  if (lane->job.time_kernels) device_.time_kernels(true);
   lane->borders.clear();
   const std::span<const int32_t> tokens(lane->tokens);
   for (const Border& border : borders(tokens.first(lane->prompt_tokens()), message_start_))
@@ -171,6 +172,7 @@ bool Runner::make_ready() {
 }
 
 void Runner::release(Lane& lane) {
+  if (lane.job.time_kernels) device_.time_kernels(false);
   if (lane.load) store_->cancel(*lane.load);
   lane.load.reset();
   pages_.give_back(lane.pages);

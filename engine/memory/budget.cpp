@@ -43,7 +43,7 @@ uint64_t available_memory() {
   return std::min(available, left_in_control_group());
 }
 
-uint64_t memory_share() { return available_memory() / 4 * 3; }
+uint64_t memory_share(uint64_t of_device) { return (of_device ? of_device : available_memory()) / 4 * 3; }
 
 Division divide(const Demand& demand) {
   const uint64_t lane = demand.page * static_cast<uint64_t>(demand.lane_pages);

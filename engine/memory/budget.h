@@ -10,8 +10,9 @@ namespace lockstep::engine {
 // control group's memory.max where that is less.
 uint64_t available_memory();
 
-// Three quarters of that: the budget when none is set.
-uint64_t memory_share();
+// The budget when none is set: three quarters of what a device has free of its own, or, when that is 0, of
+// the machine's.
+uint64_t memory_share(uint64_t of_device);
 
 // How a budget is divided among the lanes' KV pages and the prompt cache. All in bytes, or KV pages.
 struct Demand {

@@ -122,6 +122,14 @@ uint64_t Forward::page_bytes() const {
   return layers * device_.kv_page_bytes(config_.key_heads, config_.head_dim);
 }
 
+Footprint Forward::footprint() const {
+  Footprint all = footprint_of(weights_, config_);
+  all.state = state_bytes();
+  const auto layers = std::ranges::count(config_.layers, LayerKind::full_attention);
+  all.position = layers * device_.kv_page_bytes(config_.key_heads, config_.head_dim) / page_positions;
+  return all;
+}
+
 void Forward::allocate(int slots, int pages) {
   const size_t page = device_.kv_page_bytes(config_.key_heads, config_.head_dim);
   for (LayerKind kind : config_.layers)

@@ -48,7 +48,8 @@ class Forward {
   int most_rows() const { return capacity_.rows; }
   uint64_t scratch_bytes() const;
   uint64_t state_bytes() const;  // the recurrent state of one lane, in every layer
-  uint64_t page_bytes() const;   // one KV page in every attention layer
+  uint64_t page_bytes() const;   // one KV page in every attention layer, the multi-token head's too
+  Footprint footprint() const;
   // Takes the memory for so many recurrent states (slots) and pages; called once, before run().
   void allocate(int slots, int pages);
 

@@ -1,6 +1,7 @@
 #include "engine/models/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lockstep::engine {
 namespace {
@@ -117,7 +118,41 @@ class Loader {
   const ModelConfig& config_;
 };
 
+uint64_t size(const MatrixPtr& matrix) { return matrix->bytes; }
+uint64_t size(const DeviceFloats& values) { return values.bytes(); }
+template <class... Parts>
+uint64_t sum(const Parts&... parts) {
+  return (size(parts) + ...);
+}
+
 }  // namespace
+
+Footprint footprint_of(const Weights& weights, const ModelConfig& config) {
+  Footprint all;
+  all.expert_count = config.experts;
+  all.experts_per_row = config.experts_per_token;
+  all.weights = weights.output().bytes + sum(weights.norm, weights.inverse_frequency);
+  for (const LayerWeights& layer : weights.layers) {
+    all.weights += sum(layer.input_norm, layer.post_norm);
+    if (const auto* w = std::get_if<DeltaWeights>(&layer.mixer))
+      all.weights += sum(w->qkv, w->z, w->b, w->a, w->out, w->conv, w->a_log, w->dt_bias, w->norm);
+    else if (const auto* a = std::get_if<AttentionWeights>(&layer.mixer))
+      all.weights += sum(a->q_gate, a->k, a->v, a->out, a->q_norm, a->k_norm);
+    if (const auto* w = std::get_if<DenseWeights>(&layer.feed_forward)) {
+      all.weights += sum(w->gate_up, w->down);
+    } else if (const auto* e = std::get_if<ExpertWeights>(&layer.feed_forward)) {
+      all.weights += sum(e->router, e->shared_gate_up, e->shared_down, e->shared_gate);
+      all.experts += sum(e->gate_up, e->down);
+    }
+  }
+  return all;
+}
+
+double Footprint::weights_of(int rows) const {
+  if (experts == 0) return static_cast<double>(weights);
+  const double left_out = 1 - static_cast<double>(experts_per_row) / expert_count;
+  return static_cast<double>(weights) + static_cast<double>(experts) * (1 - std::pow(left_out, rows));
+}
 
 std::vector<float> rotary_frequencies(double theta, int dim) {
   std::vector<float> frequency(dim / 2);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/files/checkpoint.h"
+#include "engine/measures.h"
 #include "engine/memory/device_array.h"
 
 namespace lockstep::engine {
@@ -61,6 +62,9 @@ struct Weights {
 
 // Reads and packs layer by layer; `layer_done(i)` after each. Throws CheckpointError, kernels::OutOfMemory.
 Weights load_weights(kernels::Device&, const Checkpoint&, const std::function<void(int)>& layer_done);
+
+// What a round reads of the weights, the multi-token head aside; the rest of a Footprint is left as it is.
+Footprint footprint_of(const Weights&, const ModelConfig&);
 
 // Rotary frequencies theta^(-2i/dim), i < dim/2, by IEEE double operations that give the same bits anywhere.
 std::vector<float> rotary_frequencies(double theta, int dim);

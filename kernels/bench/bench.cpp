@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <iomanip>
 #include <ostream>
@@ -27,6 +28,8 @@ double median(std::vector<double> x) {
   std::nth_element(x.begin(), x.begin() + static_cast<ptrdiff_t>(x.size() / 2), x.end());
   return x[x.size() / 2];
 }
+
+bool is_gpu(const Device& device) { return device.name() == "cuda" || device.name() == "hip"; }
 
 // Medians of `times` alternating measurements.
 struct Pair {
@@ -242,9 +245,27 @@ void small_layers(Bench& bench) {
 
 }  // namespace
 
+double copy_rate(std::string_view device_name, int threads) {
+  const auto device = open_device(device_name, threads);
+  if (is_gpu(*device)) return gpu_copy_rate(*device);
+  cpu::Pool pool(threads);
+  constexpr size_t part = 1 << 20, parts = 256;
+  const std::vector<uint8_t> from(parts * part, 1);
+  std::vector<uint8_t> to(parts * part);
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    times.push_back(seconds_of([&] {
+      pool.run(parts, [&](int p) {
+        std::memcpy(&to[static_cast<size_t>(p) * part], &from[static_cast<size_t>(p) * part], part);
+      });
+    }));
+  }
+  return 2.0 * static_cast<double>(parts * part) / median(times);
+}
+
 void bench_kernels(std::ostream& out, std::string_view device_name, int threads) {
   const auto device = open_device(device_name, threads);
-  if (device->name() == "cuda" || device->name() == "hip") return bench_gpu(out, *device);
+  if (is_gpu(*device)) return bench_gpu(out, *device);
   if (device->name() != "cpu-avx2" && device->name() != "cpu-avx512")
     throw DeviceError("kernels are measured on GPUs, cpu-avx2 and cpu-avx512, not on " +
                       std::string(device->name()));

@@ -99,15 +99,8 @@ struct Input {
   }
 };
 
-double copy_rate(Device& device) {
-  const size_t bytes = size_t{2} << 30;
-  const Memory from(device, bytes), to(device, bytes);
-  const double time = seconds_of(device, [&](int) { device.copy(to.as<void>(), from.as<void>(), bytes); });
-  return 2.0 * static_cast<double>(bytes) / time;
-}
-
 void linear_layers(std::ostream& out, Device& device, std::mt19937_64& random) {
-  const double copy = copy_rate(device);
+  const double copy = gpu_copy_rate(device);
   out << "device copy, read and written: " << std::setprecision(3) << copy / 1e12 << " TB/s\n\n"
       << "Linear layers of 4-bit codes in groups of 64: bytes of weights a second against the copy's\n"
       << std::setw(16) << "outputs x inputs";
@@ -159,6 +152,13 @@ void many_rows(std::ostream& out, Device& device, std::mt19937_64& random) {
 }
 
 }  // namespace
+
+double gpu_copy_rate(Device& device) {
+  const size_t bytes = std::min<size_t>(size_t{2} << 30, device.free_memory() / 8);
+  const Memory from(device, bytes), to(device, bytes);
+  const double time = seconds_of(device, [&](int) { device.copy(to.as<void>(), from.as<void>(), bytes); });
+  return 2.0 * static_cast<double>(bytes) / time;
+}
 
 void bench_gpu(std::ostream& out, Device& device) {
   out << device.name() << ", " << device.description() << "\n";

@@ -1,6 +1,8 @@
 #include "kernels/cpu/cpu_device.h"
 
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -8,6 +10,7 @@
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/pool.h"
+#include "kernels/device/kernel_totals.h"
 
 namespace lockstep::kernels {
 namespace {
@@ -37,6 +40,14 @@ class CpuDevice final : public Device {
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void wait() override {}
 
+  void time_kernels(bool on) override {
+    times_.reset();
+    if (on) times_.emplace();
+  }
+  std::vector<KernelTime> kernel_times() const override {
+    return times_ ? times_->list() : std::vector<KernelTime>{};
+  }
+
   std::unique_ptr<Matrix> pack(const MatrixSource& source) override {
     return cpu::pack_matrix(source, nullptr, pool_);
   }
@@ -47,28 +58,39 @@ class CpuDevice final : public Device {
     return functions_.kv_page_bytes(key_heads, head_dim);
   }
 
-  void run(const Embed& op) override { functions_.embed(op, pool_); }
-  void run(const Norm& op) override { functions_.norm(op, pool_); }
-  void run(const Quantize& op) override { functions_.quantize(op, pool_); }
-  void run(const Linear& op) override { functions_.linear(op, pool_); }
-  void run(const SwiGlu& op) override { functions_.swiglu(op, pool_); }
-  void run(const AttentionInputs& op) override { functions_.attention_inputs(op, pool_); }
-  void run(const Attention& op) override { functions_.attention(op, pool_); }
-  void run(const KvRead& op) override { functions_.kv_read(op, pool_); }
-  void run(const Convolution& op) override { functions_.convolution(op, pool_); }
-  void run(const ConvolutionReplay& op) override { functions_.convolution_replay(op, pool_); }
-  void run(const DeltaRule& op) override { functions_.delta_rule(op, pool_); }
-  void run(const DeltaReplay& op) override { functions_.delta_replay(op, pool_); }
-  void run(const Router& op) override { functions_.router(op, pool_); }
-  void run(const CombineExperts& op) override { functions_.combine_experts(op, pool_); }
-  void run(const Gather& op) override { functions_.gather(op, pool_); }
-  void run(const Candidates& op) override { functions_.candidates(op, pool_); }
+  void run(const Embed& op) override { start("embed", functions_.embed, op); }
+  void run(const Norm& op) override { start("norm", functions_.norm, op); }
+  void run(const Quantize& op) override { start("quantize", functions_.quantize, op); }
+  void run(const Linear& op) override { start("linear", functions_.linear, op); }
+  void run(const SwiGlu& op) override { start("swiglu", functions_.swiglu, op); }
+  void run(const AttentionInputs& op) override { start("attention_inputs", functions_.attention_inputs, op); }
+  void run(const Attention& op) override { start("attention", functions_.attention, op); }
+  void run(const KvRead& op) override { start("kv_read", functions_.kv_read, op); }
+  void run(const Convolution& op) override { start("convolution", functions_.convolution, op); }
+  void run(const ConvolutionReplay& op) override {
+    start("convolution_replay", functions_.convolution_replay, op);
+  }
+  void run(const DeltaRule& op) override { start("delta_rule", functions_.delta_rule, op); }
+  void run(const DeltaReplay& op) override { start("delta_replay", functions_.delta_replay, op); }
+  void run(const Router& op) override { start("router", functions_.router, op); }
+  void run(const CombineExperts& op) override { start("combine_experts", functions_.combine_experts, op); }
+  void run(const Gather& op) override { start("gather", functions_.gather, op); }
+  void run(const Candidates& op) override { start("candidates", functions_.candidates, op); }
 
  private:
+  template <class Op>
+  void start(const char* name, void (*function)(const Op&, cpu::Pool&), const Op& op) {
+    if (!times_) return function(op, pool_);
+    const auto before = std::chrono::steady_clock::now();
+    function(op, pool_);
+    times_->add(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
+  }
+
   std::string name_, description_;
   const cpu::Functions& functions_;
   cpu::Pool pool_;
   std::unordered_map<void*, cpu::Memory> memory_;
+  std::optional<KernelTotals> times_;  // while operations are timed
 };
 
 }  // namespace

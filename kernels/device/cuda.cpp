@@ -18,6 +18,7 @@ struct Module;
 struct Function;
 struct GraphOfCalls;
 struct StartedGraph;
+struct Event;
 struct LaunchAttribute {
   int id;
   char pad[4];
@@ -73,6 +74,10 @@ struct Driver {
   int (*graph_launch)(StartedGraph*, Stream*);
   int (*graph_destroy)(GraphOfCalls*);
   int (*graph_release)(StartedGraph*);
+  int (*event_create)(Event**, unsigned);
+  int (*event_record)(Event*, Stream*);
+  int (*event_elapsed)(float*, Event*, Event*);
+  int (*event_destroy)(Event*);
 
   bool complete() {
     return library.find("cuInit", init) && library.find("cuGetErrorString", error_string) &&
@@ -97,7 +102,9 @@ struct Driver {
            library.find("cuStreamEndCapture", capture_end) &&
            library.find("cuGraphInstantiateWithFlags", graph_instantiate) &&
            library.find("cuGraphLaunch", graph_launch) && library.find("cuGraphDestroy", graph_destroy) &&
-           library.find("cuGraphExecDestroy", graph_release);
+           library.find("cuGraphExecDestroy", graph_release) && library.find("cuEventCreate", event_create) &&
+           library.find("cuEventRecord", event_record) && library.find("cuEventElapsedTime", event_elapsed) &&
+           library.find("cuEventDestroy_v2", event_destroy);
   }
   std::string text(int error) const {
     const char* words = nullptr;
@@ -189,6 +196,22 @@ class Cuda final : public Runtime {
     check(driver_.graph_launch(static_cast<const OwnGraph&>(graph).started, stream_), "starting a graph");
   }
 
+  std::unique_ptr<Mark> mark() override {
+    use();
+    auto mark = std::make_unique<OwnMark>(driver_, context_);
+    check(driver_.event_create(&mark->event, 0), "making an event");
+    check(driver_.event_record(mark->event, stream_), "recording an event");
+    return mark;
+  }
+  double seconds(const Mark& from, const Mark& to) override {
+    use();
+    float milliseconds = 0;
+    check(driver_.event_elapsed(&milliseconds, static_cast<const OwnMark&>(from).event,
+                                static_cast<const OwnMark&>(to).event),
+          "timing");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     use();
@@ -213,6 +236,16 @@ class Cuda final : public Runtime {
     const Driver& driver;
     Context* context;
     StartedGraph* started;
+  };
+  struct OwnMark final : Mark {
+    OwnMark(const Driver& driver_, Context* context_) : driver(driver_), context(context_) {}
+    ~OwnMark() override {
+      driver.context_set(context);
+      if (event) driver.event_destroy(event);
+    }
+    const Driver& driver;
+    Context* context;
+    Event* event = nullptr;
   };
   struct Known {
     Function* function;

@@ -21,6 +21,7 @@ struct Module;
 struct Function;
 struct GraphOfCalls;
 struct StartedGraph;
+struct Event;
 constexpr int error_out_of_memory = 2;
 constexpr int attribute_multiprocessors = 63;
 constexpr unsigned stream_non_blocking = 1;
@@ -54,6 +55,10 @@ struct Hip {
   int (*graph_launch)(StartedGraph*, Stream*);
   int (*graph_destroy)(GraphOfCalls*);
   int (*graph_release)(StartedGraph*);
+  int (*event_create)(Event**);
+  int (*event_record)(Event*, Stream*);
+  int (*event_elapsed)(float*, Event*, Event*);
+  int (*event_destroy)(Event*);
 
   bool complete() {
     return library.find("hipInit", init) && library.find("hipGetErrorString", error_string) &&
@@ -73,7 +78,10 @@ struct Hip {
            library.find("hipStreamEndCapture", capture_end) &&
            library.find("hipGraphInstantiate", graph_instantiate) &&
            library.find("hipGraphLaunch", graph_launch) && library.find("hipGraphDestroy", graph_destroy) &&
-           library.find("hipGraphExecDestroy", graph_release);
+           library.find("hipGraphExecDestroy", graph_release) &&
+           library.find("hipEventCreate", event_create) && library.find("hipEventRecord", event_record) &&
+           library.find("hipEventElapsedTime", event_elapsed) &&
+           library.find("hipEventDestroy", event_destroy);
   }
 };
 
@@ -154,6 +162,22 @@ class HipRuntime final : public Runtime {
     check(hip_.graph_launch(static_cast<const OwnGraph&>(graph).started, stream_), "starting a graph");
   }
 
+  std::unique_ptr<Mark> mark() override {
+    use();
+    auto mark = std::make_unique<OwnMark>(hip_);
+    check(hip_.event_create(&mark->event), "making an event");
+    check(hip_.event_record(mark->event, stream_), "recording an event");
+    return mark;
+  }
+  double seconds(const Mark& from, const Mark& to) override {
+    use();
+    float milliseconds = 0;
+    check(hip_.event_elapsed(&milliseconds, static_cast<const OwnMark&>(from).event,
+                             static_cast<const OwnMark&>(to).event),
+          "timing");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     use();
@@ -169,6 +193,14 @@ class HipRuntime final : public Runtime {
     ~OwnGraph() override { hip.graph_release(started); }
     const Hip& hip;
     StartedGraph* started;
+  };
+  struct OwnMark final : Mark {
+    explicit OwnMark(const Hip& hip_) : hip(hip_) {}
+    ~OwnMark() override {
+      if (event) hip.event_destroy(event);
+    }
+    const Hip& hip;
+    Event* event = nullptr;
   };
 
   void use() { check(hip_.device_set(0), "selecting the GPU"); }

@@ -47,6 +47,13 @@ class Runtime {
   virtual std::unique_ptr<Graph> end_graph() { return nullptr; }
   virtual void start(const Graph&) {}
 
+  // A place in the order of the work. The time between two is known once both have been waited for.
+  struct Mark {
+    virtual ~Mark() = default;
+  };
+  virtual std::unique_ptr<Mark> mark() = 0;
+  virtual double seconds(const Mark& from, const Mark& to) = 0;
+
   // Starts a kernel; args points to its one struct, which is copied.
   virtual void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
                       const void* args) = 0;

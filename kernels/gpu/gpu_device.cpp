@@ -24,13 +24,14 @@ GpuDevice::GpuDevice(std::unique_ptr<Runtime> runtime, TimeAsleep (*asleep)())
 
 GpuDevice::~GpuDevice() { runtime_->release(scratch_); }
 
-void GpuDevice::check_awake() const {
+void GpuDevice::waited() {
+  if (timer_) timer_->waited();
   if (asleep_().least > slept_before_)
     throw DeviceError("the machine was suspended, and what was in the GPU's memory may be lost");
 }
 
 void GpuDevice::repeat(std::span<const int32_t> key, const std::function<void()>& work) {
-  if (!runtime_->has_graphs()) return work();
+  if (!runtime_->has_graphs() || timer_) return work();
   const auto [found, is_new] = repeated_.try_emplace({key.begin(), key.end()});
   Repeated& repeated = found->second;
   repeated.last_used = ++repeats_;
@@ -51,6 +52,15 @@ void GpuDevice::repeat(std::span<const int32_t> key, const std::function<void()>
   }
   repeated.graph = runtime_->end_graph();
   runtime_->start(*repeated.graph);
+}
+
+void GpuDevice::time_kernels(bool on) {
+  timer_.reset();
+  if (on) timer_.emplace(*runtime_);
+}
+
+std::vector<KernelTime> GpuDevice::kernel_times() const {
+  return timer_ ? timer_->times() : std::vector<KernelTime>{};
 }
 
 size_t GpuDevice::kv_page_bytes(int key_heads, int head_dim) const {

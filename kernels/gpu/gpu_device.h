@@ -4,12 +4,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/device/runtime.h"
 #include "kernels/device/sleep.h"
 #include "kernels/gpu/args.h"
+#include "kernels/gpu/kernel_timer.h"
 #include "kernels/kernels.h"
 
 namespace lockstep::kernels::gpu {
@@ -43,14 +45,16 @@ class GpuDevice final : public Device {
   void upload(void* to, const void* host, size_t bytes) override { runtime_->upload(to, host, bytes); }
   void download(void* host, const void* from, size_t bytes) override {
     runtime_->download(host, from, bytes);
-    check_awake();
+    waited();
   }
   void copy(void* to, const void* from, size_t bytes) override { runtime_->copy(to, from, bytes); }
   void wait() override {
     runtime_->wait();
-    check_awake();
+    waited();
   }
   void repeat(std::span<const int32_t> key, const std::function<void()>& work) override;
+  void time_kernels(bool on) override;
+  std::vector<KernelTime> kernel_times() const override;
 
   std::unique_ptr<Matrix> pack(const MatrixSource&) override;
   std::unique_ptr<Matrix> pack_pair(const MatrixSource& gate, const MatrixSource& up) override;
@@ -74,7 +78,7 @@ class GpuDevice final : public Device {
   void run(const Candidates&) override;
 
  private:
-  void check_awake() const;
+  void waited();
   std::unique_ptr<GpuMatrix> make_matrix(const MatrixSource&, bool pair);
   void fill(GpuMatrix&, const MatrixSource&, int half);
   void quantize(int rows, const float* x, const Blocks*);
@@ -85,7 +89,11 @@ class GpuDevice final : public Device {
   template <class Args>
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const Args& args) {
-    runtime_->launch(kernel, blocks, threads, shared_bytes, &args);
+    const auto start = [&] { runtime_->launch(kernel, blocks, threads, shared_bytes, &args); };
+    if (timer_)
+      timer_->launch(kernel, start);
+    else
+      start();
   }
 
   // A key that came before; its graph is made when it comes a second time.
@@ -100,6 +108,7 @@ class GpuDevice final : public Device {
   void* scratch_;
   std::map<std::vector<int32_t>, Repeated> repeated_;
   uint64_t repeats_ = 0;
+  std::optional<KernelTimer> timer_;  // while kernels are timed
 };
 
 }  // namespace lockstep::kernels::gpu

@@ -14,7 +14,8 @@ engine::Delta text(const std::string& content) {
 }
 
 FakeEngine::FakeEngine(Options options) : options_(std::move(options)), script_(options_.script) {
-  info_ = {"fake", "test", std::string(64, 'f'), 1, options_.context, 256, 1700000000, "cpu", "a test's CPU"};
+  info_ = {"fake",     "test", std::string(64, 'f'), 1, options_.context, 256,
+           1700000000, "cpu",  "a test's CPU",       {}};
   thread_ = std::thread([this] { loop(); });
 }
 

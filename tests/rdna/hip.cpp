@@ -4,6 +4,7 @@
 // when they return.
 //
 // Threads: one at a time, as lockstepd calls it.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -34,6 +35,7 @@ enum Error {
   launch_failure = 719
 };
 
+using Clock = std::chrono::steady_clock;
 constexpr size_t device_bytes = size_t{16} << 30;
 
 struct Function {
@@ -253,6 +255,24 @@ int hipGraphDestroy(void* graph) {
   return success;
 }
 int hipGraphExecDestroy(void* started) { return hipGraphDestroy(started); }
+
+int hipEventCreate(void** event) {
+  *event = new Clock::time_point;
+  return success;
+}
+int hipEventRecord(void* event, void*) {
+  *static_cast<Clock::time_point*>(event) = Clock::now();
+  return success;
+}
+int hipEventElapsedTime(float* milliseconds, void* from, void* to) {
+  const auto time = *static_cast<Clock::time_point*>(to) - *static_cast<Clock::time_point*>(from);
+  *milliseconds = std::chrono::duration<float, std::milli>(time).count();
+  return success;
+}
+int hipEventDestroy(void* event) {
+  delete static_cast<Clock::time_point*>(event);
+  return success;
+}
 
 }  // extern "C"
 

@@ -69,6 +69,8 @@ class Failing final : public gpu::Runtime {
   void download(void* host, const void* from, size_t bytes) override { inner_->download(host, from, bytes); }
   void copy(void* to, const void* from, size_t bytes) override { inner_->copy(to, from, bytes); }
   void wait() override { inner_->wait(); }
+  std::unique_ptr<Mark> mark() override { return inner_->mark(); }
+  double seconds(const Mark& from, const Mark& to) override { return inner_->seconds(from, to); }
   void launch(const std::string& kernel, gpu::Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     inner_->launch(kernel, blocks, threads, shared_bytes, args);

@@ -26,6 +26,8 @@ class WithGraphs final : public gpu::Runtime {
   void download(void* host, const void* from, size_t bytes) override { inner_->download(host, from, bytes); }
   void copy(void* to, const void* from, size_t bytes) override { inner_->copy(to, from, bytes); }
   void wait() override { inner_->wait(); }
+  std::unique_ptr<Mark> mark() override { return inner_->mark(); }
+  double seconds(const Mark& from, const Mark& to) override { return inner_->seconds(from, to); }
 
   bool has_graphs() const override { return true; }
   void begin_graph() override {
@@ -104,4 +106,20 @@ TEST_CASE("work that fails while it is kept leaves no half graph") {
   device.repeat({&key, 1}, [&] { ++worked; });
   CHECK(worked == 1);
   CHECK(counts.started == 1);
+}
+
+TEST_CASE("while kernels are timed nothing that was kept is started") {
+  Counts counts;
+  gpu::GpuDevice device(std::make_unique<WithGraphs>(counts));
+  const int32_t key = 1;
+  int worked = 0;
+  for (int i = 0; i < 3; ++i) device.repeat({&key, 1}, [&] { ++worked; });
+  CHECK(worked == 2);
+  device.time_kernels(true);
+  device.repeat({&key, 1}, [&] { ++worked; });
+  CHECK(worked == 3);
+  device.time_kernels(false);
+  device.repeat({&key, 1}, [&] { ++worked; });
+  CHECK(worked == 3);
+  CHECK(counts.started == 3);
 }

@@ -75,5 +75,9 @@ int cuGraphInstantiateWithFlags() { return none(); }
 int cuGraphLaunch() { return none(); }
 int cuGraphDestroy() { return none(); }
 int cuGraphExecDestroy() { return none(); }
+int cuEventCreate() { return none(); }
+int cuEventRecord() { return none(); }
+int cuEventElapsedTime() { return none(); }
+int cuEventDestroy_v2() { return none(); }
 }
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 #include "tests/kernels/gpu/support/lanes.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -179,6 +180,13 @@ class Lanes final : public Runtime {
   }
   void wait() override {}
 
+  std::unique_ptr<Mark> mark() override { return std::make_unique<Moment>(); }
+  double seconds(const Mark& from, const Mark& to) override {
+    return std::chrono::duration<double>(static_cast<const Moment&>(to).time -
+                                         static_cast<const Moment&>(from).time)
+        .count();
+  }
+
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const void* args) override {
     const auto found = kernels().find(kernel);
@@ -201,6 +209,11 @@ class Lanes final : public Runtime {
       }
     }
   }
+
+ private:
+  struct Moment final : Mark {
+    const std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
+  };
 };
 
 }  // namespace

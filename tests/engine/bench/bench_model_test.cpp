@@ -1,0 +1,79 @@
+// What `lockstepd bench model` prints, and where its bytes come from.
+#include <cmath>
+#include <sstream>
+
+#include "engine/engine.h"
+#include "engine/models/weights.h"
+#include "tests/catch.h"
+#include "tests/tools/synthetic.h"
+
+using namespace lockstep;
+using namespace lockstep::engine;
+
+namespace {
+
+std::string bench(const std::filesystem::path& model, int context) {
+  Options options;
+  options.model = model;
+  options.context = context;
+  options.memory = uint64_t{2} << 30;
+  std::ostringstream out;
+  bench_model(out, options);
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("bench model prints both sides of every line, and says what it leaves out") {
+  const std::string text = bench(LOCKSTEP_SOURCE_DIR "/tests/data/tiny-moe", 160);
+  INFO(text);
+  int decoded = 0, left_out = 0;
+  double linear = 0, all = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    double streams, before, speed, time, weights, states, kv, rate, copy, ratio;
+    if (words >> streams >> before >> speed >> time >> weights >> states >> kv >> rate >> copy >> ratio) {
+      ++decoded;
+      // As printed: rounded.
+      CHECK(std::fabs(speed * time / 1e3 / streams - 1) < 0.02);
+      CHECK(std::fabs((weights + states + kv) / time / rate - 1) < 0.15);
+      CHECK(std::fabs(100 * rate / copy / ratio - 1) < 0.15);
+      CHECK(copy > 0);
+    }
+    left_out += line.find("left out: requests have room for 160 positions") != line.npos;
+    std::istringstream kernel(line);
+    std::string name;
+    double launches, milliseconds;
+    if (kernel >> name >> launches >> milliseconds && !std::isdigit(name[0]) && line.ends_with(" %")) {
+      all += milliseconds;
+      if (name == "linear" || name == "swiglu") linear += milliseconds;
+    }
+    if (line.starts_with("linear layers together")) {
+      double together;
+      CHECK(std::istringstream(line.substr(22)) >> together);
+      CHECK(std::fabs(together - linear) < 0.2);
+      CHECK(linear < all);
+    }
+  }
+  CHECK(decoded == 5);
+  CHECK(left_out == 2);  // 32,768 tokens of prompt, and 65,536 before a reply
+  CHECK(linear > 0);
+  CHECK(text.find("did not stay") == std::string::npos);
+}
+
+TEST_CASE("a round takes all weights but the table of tokens, and of experts those of its rows") {
+  for (const char* name : {"w6", "moe-mixed"}) {  // without a multi-token head, the output is no table
+    INFO(name);
+    const Checkpoint checkpoint = Checkpoint::open(tools::synthetic(name));
+    const auto device = kernels::open_device("auto");
+    const Weights weights = load_weights(*device, checkpoint, [](int) {});
+    const Footprint sizes = footprint_of(weights, checkpoint.config());
+    CHECK(sizes.weights + sizes.experts + weights.embedding->bytes == weights.bytes);
+    const auto all = static_cast<double>(sizes.weights), experts = static_cast<double>(sizes.experts);
+    CHECK((experts > 0) == (name == std::string("moe-mixed")));
+    CHECK(std::fabs(sizes.weights_of(1) - (all + experts * 3 / 12)) < 1);
+    CHECK(std::fabs(sizes.weights_of(2) - (all + experts * (1 - 9.0 * 9.0 / 144))) < 1);
+    CHECK(std::fabs(sizes.weights_of(1000) - (all + experts)) < 1);
+  }
+}
