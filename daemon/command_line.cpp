@@ -52,7 +52,8 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   CLI::App* bench = app.add_subcommand("bench", "measure instead of serving; options go before");
   bench->require_subcommand(1);
   CLI::App* kernels = bench->add_subcommand("kernels", "single operations beside what the machine can do");
-  CLI::App* model = bench->add_subcommand("model", "prompts and decoding of the model, beside a copy of memory");
+  CLI::App* model =
+      bench->add_subcommand("model", "prompts and decoding of the model, beside a copy of memory");
   CLI::App* concurrent =
       bench->add_subcommand("concurrent", "chats at once, drafted and not, replies compared");
   concurrent->add_option("--levels", command.concurrent.levels, "numbers of streams")

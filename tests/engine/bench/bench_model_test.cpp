@@ -2,9 +2,11 @@
 #include <cmath>
 #include <sstream>
 
+#include "engine/bench/serve.h"
 #include "engine/engine.h"
 #include "engine/models/weights.h"
 #include "tests/catch.h"
+#include "tests/engine/support/ask.h"
 #include "tests/tools/synthetic.h"
 
 using namespace lockstep;
@@ -75,5 +77,25 @@ TEST_CASE("a round takes all weights but the table of tokens, and of experts tho
     CHECK(std::fabs(sizes.weights_of(1) - (all + experts * 3 / 12)) < 1);
     CHECK(std::fabs(sizes.weights_of(2) - (all + experts * (1 - 9.0 * 9.0 / 144))) < 1);
     CHECK(std::fabs(sizes.weights_of(1000) - (all + experts)) < 1);
+  }
+}
+
+TEST_CASE("a job that asks for it has the times of kernels in its reply, and no other") {
+  Options options;
+  options.model = LOCKSTEP_SOURCE_DIR "/tests/data/tiny-dense";
+  options.memory = uint64_t{1} << 30;
+  const auto engine = test::open_engine(options);
+  BenchJob timed{{1, 2, 3}, {}, true}, plain{{1, 2, 3}, {}};
+  timed.sampling.max_tokens = plain.sampling.max_tokens = 2;
+  for (int i = 0; i < 2; ++i) {
+    const Reply reply = serve(*engine, {&timed, 1}).front();
+    REQUIRE(!reply.kernel_times.empty());
+    for (const KernelTime& one : reply.kernel_times) {
+      INFO(one.name);
+      CHECK(one.launches > 0);
+      CHECK(one.launches < 400);  // of this job alone
+      CHECK(one.linear == (one.name == "linear" || one.name == "swiglu"));
+    }
+    CHECK(serve(*engine, {&plain, 1}).front().kernel_times.empty());
   }
 }
