@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/functions.h"
 #include "kernels/device/cuda.h"
 #include "kernels/device/hip.h"
 #include "kernels/gpu/gpu_device.h"
@@ -78,6 +79,15 @@ std::unique_ptr<Device> open_device(std::string_view name, int threads) {
   }
   if (name == "reference") return open_reference();
   return open_cpu(name.substr(cpu_prefix.size()), threads, problems);
+}
+
+void scaled_exp(std::span<const float> x, float maximum, float temperature, float* out) {
+  const cpu::Functions* functions = cpu_supports("avx512") ? &cpu::functions_avx512()
+                                    : cpu_supports("avx2") ? &cpu::functions_avx2()
+                                                           : nullptr;
+  if (functions)
+    return functions->scaled_exp(x.data(), static_cast<int>(x.size()), maximum, temperature, out);
+  for (size_t i = 0; i < x.size(); ++i) out[i] = canon::exp((x[i] - maximum) / temperature);
 }
 
 }  // namespace lockstep::kernels

@@ -99,6 +99,9 @@ std::vector<std::string> implementations();
 // Throws DeviceError naming what is not there and what is.
 std::unique_ptr<Device> open_device(std::string_view name, int threads = 0);
 
+// out[i] = exp((x[i] - maximum) / temperature), the canon's, on the calling thread: what tokens are drawn by.
+void scaled_exp(std::span<const float> x, float maximum, float temperature, float* out);
+
 // Runs the contract on a device: every operation against the reference, bit for bit, and planted faults.
 // Writes a line an operation and a SUMMARY line last. False when anything is not as it must be.
 bool self_test(std::ostream& out, std::string_view device, int threads);

@@ -28,17 +28,18 @@ constexpr std::array questions = {
     "Count from one to twenty.",
 };
 
-// Every second stream samples.
-std::vector<BenchJob> jobs(const Engine& engine, int streams, Sampling::Draft draft) {
+// Of the questions from `first` on, which come again when there are more streams. Every second one samples.
+std::vector<BenchJob> jobs(const Engine& engine, int first, int streams, Sampling::Draft draft) {
   std::vector<BenchJob> some(streams);
-  for (int i = 0; i < streams; ++i) {
+  for (int k = 0; k < streams; ++k) {
+    const int i = first + k;
     Conversation conversation;
     conversation.messages.push_back({"user", questions[i % questions.size()], {}, {}, {}});
-    some[i].tokens = engine.prepare(conversation).tokens;
-    some[i].sampling.temperature = i % 2 ? 0.7f : 0.0f;
-    some[i].sampling.seed = i;
-    some[i].sampling.max_tokens = 128;
-    some[i].sampling.draft = draft;
+    some[k].tokens = engine.prepare(conversation).tokens;
+    some[k].sampling.temperature = i % 2 ? 0.7f : 0.0f;
+    some[k].sampling.seed = i;
+    some[k].sampling.max_tokens = 128;
+    some[k].sampling.draft = draft;
   }
   return some;
 }
@@ -51,6 +52,12 @@ double serial_speed(std::span<const Reply> replies) {
     seconds += reply.queue_seconds + reply.prompt_seconds + reply.decode_seconds;
   }
   return seconds > 0 ? tokens / seconds : 0;
+}
+
+// Questions in all that so many at once take: each of them at least once.
+int asked(int streams) {
+  const int all = static_cast<int>(questions.size());
+  return (all + streams - 1) / streams * streams;
 }
 
 double alone_speed(std::span<const Reply> replies) {
@@ -67,10 +74,11 @@ bool bench_concurrent(std::ostream& out, const Options& options, ConcurrentBench
   const auto engine = Engine::open(options, [&](const std::string& line) { out << line << "\n"; });
   std::erase_if(levels, [&](int level) { return level > options.lanes; });
   if (levels.empty()) throw StartError(StartError::Kind::model, "no level is within lanes; raise lanes");
-  const int most = *std::ranges::max_element(levels);
+  int most = 0;
+  for (int level : levels) most = std::max(most, asked(level));
   // What each says alone and undrafted.
   std::vector<Reply> alone;
-  for (const BenchJob& job : jobs(*engine, most, Sampling::Draft::never))
+  for (const BenchJob& job : jobs(*engine, 0, most, Sampling::Draft::never))
     alone.push_back(std::move(serve(*engine, {&job, 1}).front()));
   int compared = 0, different = 0;
   out << engine->model().name << " on " << engine->model().device << ", " << runs
@@ -84,9 +92,14 @@ bool bench_concurrent(std::ostream& out, const Options& options, ConcurrentBench
     for (int run = 0; run < runs; ++run) {
       for (const Sampling::Draft draft : {Sampling::Draft::never, Sampling::Draft::priced}) {
         const Status before = engine->status();
-        const std::vector<Reply> replies = serve(*engine, jobs(*engine, level, draft));
-        for (int i = 0; i < level; ++i, ++compared) different += replies[i].token_sha != alone[i].token_sha;
-        (draft == Sampling::Draft::never ? plain : drafted).push_back(decode_speed(replies));
+        DecodeTime time;
+        for (int first = 0; first < asked(level); first += level) {
+          const std::vector<Reply> replies = serve(*engine, jobs(*engine, first, level, draft));
+          time.add(replies);
+          for (int i = 0; i < level; ++i, ++compared)
+            different += replies[i].token_sha != alone[first + i].token_sha;
+        }
+        (draft == Sampling::Draft::never ? plain : drafted).push_back(time.speed());
         if (draft == Sampling::Draft::never) continue;
         right += engine->status().guessed_right - before.guessed_right;
         tokens += engine->status().reply_tokens - before.reply_tokens;
@@ -96,7 +109,7 @@ bool bench_concurrent(std::ostream& out, const Options& options, ConcurrentBench
     out << std::setw(7) << level << std::setprecision(1) << std::setw(12) << median(plain) << std::setw(10)
         << median(drafted) << std::setprecision(2) << std::setw(8) << median(ratio) << std::setw(10)
         << static_cast<double>(tokens) / static_cast<double>(tokens - right) << std::setprecision(1);
-    const std::span some = std::span(alone).first(static_cast<size_t>(level));
+    const std::span some = std::span(alone).first(static_cast<size_t>(asked(level)));
     if (what.alone) out << std::setw(27) << alone_speed(some);
     if (what.serial) out << std::setw(what.alone ? 10 : 27) << serial_speed(some);
     out << std::endl;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iomanip>
 #include <ostream>
+#include <thread>
 
 #include "engine/bench/serve.h"
 #include "engine/lanes/lane.h"
@@ -20,7 +21,7 @@ class Timed final : public Sink {
   void delta(Delta&&) override {
     times.push_back(Clock::now());
     count = static_cast<int>(times.size());
-    count.notify_all();
+    if (count == wanted_) count.notify_all();  // for any other, the waiting thread would only be in the way
   }
   void done(Reply&& reply) override {
     first_seconds = reply.queue_seconds + reply.prompt_seconds;
@@ -32,6 +33,7 @@ class Timed final : public Sink {
   }
   // Waits for so many tokens, or the end.
   void wait_for(int tokens) {
+    wanted_ = tokens;
     for (int seen = count; seen < tokens && !over; seen = count) count.wait(seen);
     if (over && !error.empty()) throw StartError(StartError::Kind::model, "a bench request failed: " + error);
   }
@@ -48,6 +50,7 @@ class Timed final : public Sink {
     ++count;
     count.notify_all();
   }
+  std::atomic<int> wanted_ = 0;
 };
 
 struct Request {
@@ -79,21 +82,48 @@ struct Gaps {
   }
 };
 
+// The longest time, in milliseconds, that the machine took a processor away from one of so many threads,
+// which only read the clock meanwhile.
+double hold_up(int threads, double milliseconds) {
+  std::vector<double> longest(threads);
+  std::vector<std::thread> some;
+  for (double& own : longest)
+    some.emplace_back([&own, milliseconds] {
+      const auto ms = [](Clock::duration time) {
+        return std::chrono::duration<double, std::milli>(time).count();
+      };
+      const auto start = Clock::now();
+      for (auto before = start; ms(before - start) < milliseconds;) {
+        const auto now = Clock::now();
+        own = std::max(own, ms(now - before));
+        before = now;
+      }
+    });
+  for (std::thread& one : some) one.join();
+  return std::ranges::max(longest);
+}
+
 class GapBench {
  public:
-  GapBench(std::ostream& out, Engine& engine)
-      : out_(out), engine_(engine), prompt_(std::min(longest_prompt, engine.model().context / 2)) {}
+  GapBench(std::ostream& out, Engine& engine, int threads)
+      : out_(out),
+        engine_(engine),
+        threads_(threads),
+        prompt_(std::min(longest_prompt, engine.model().context / 2)) {}
 
   bool run() {
     out_ << engine_.model().name << " on " << engine_.model().device << ", a stream beside a prompt of "
          << prompt_ << " tokens and one of " << short_prompt
          << " that comes later; without drafts; milliseconds\n"
          << "normal gap   worst beside   in normal ones   above " << promised
-         << ": beside          alone   prompt alone   beside   short one\n"
+         << ": beside          alone   prompt alone   beside   short one   held up\n"
          << std::fixed;
     std::vector<double> ratios;
     for (int run = 0; run < runs; ++run) ratios.push_back(meet(4 * run));
     out_ << std::setprecision(2) << "median of the worst gaps in normal ones: " << median(ratios) << "\n"
+         << "held up: the longest that the machine kept one of " << threads_
+         << " threads from reading the clock, after each run for as long as the prompt took; median "
+         << median(held_up_) << "\n"
          << (in_order_ ? "the short prompt was always first\n"
                        : "THE SHORT PROMPT WAITED FOR THE LONG ONE\n");
     return in_order_;
@@ -122,18 +152,20 @@ class GapBench {
     for (size_t i = 1; i < times.size(); ++i)
       (times[i] >= began && times[i - 1] < ended ? gaps.beside : gaps.alone)
           .push_back(std::chrono::duration<double, std::milli>(times[i] - times[i - 1]).count());
+    held_up_.push_back(hold_up(threads_, std::chrono::duration<double, std::milli>(ended - began).count()));
     const double worst = Gaps::worst(gaps.beside), ratio = worst / gaps.normal();
     out_ << std::setprecision(2) << std::setw(10) << gaps.normal() << std::setw(15) << worst << std::setw(17)
          << ratio << std::setw(18) << gaps.above(gaps.beside) << std::setw(15) << gaps.above(gaps.alone)
          << std::setprecision(0) << std::setw(15) << 1e3 * alone.sink->first_seconds << std::setw(9)
          << 1e3 * longest.sink->first_seconds << std::setw(12) << 1e3 * shortest.sink->first_seconds
-         << std::endl;
+         << std::setprecision(2) << std::setw(10) << held_up_.back() << std::endl;
     return ratio;
   }
 
   std::ostream& out_;
   Engine& engine_;
-  const int prompt_;
+  const int threads_, prompt_;
+  std::vector<double> held_up_;
   bool in_order_ = true;
 };
 
@@ -141,7 +173,8 @@ class GapBench {
 
 bool bench_gap(std::ostream& out, const Options& options) {
   const auto engine = Engine::open(options, [&](const std::string& line) { out << line << "\n"; });
-  return GapBench(out, *engine).run();
+  const int cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return GapBench(out, *engine, options.threads ? options.threads : cpus).run();
 }
 
 }  // namespace lockstep::engine

@@ -67,14 +67,19 @@ std::vector<int32_t> text_of(int tokens, int variant, int vocabulary) {
   return ids;
 }
 
-double decode_speed(std::span<const Reply> replies) {
+void DecodeTime::add(std::span<const Reply> replies) {
   double longest = 0;
-  size_t tokens = 0;
   for (const Reply& reply : replies) {
     longest = std::max(longest, reply.decode_seconds);
-    tokens += reply.tokens.size() - 1;
+    tokens += static_cast<double>(reply.tokens.size()) - 1;
   }
-  return longest > 0 ? static_cast<double>(tokens) / longest : 0;
+  seconds += longest;
+}
+
+double decode_speed(std::span<const Reply> replies) {
+  DecodeTime time;
+  time.add(replies);
+  return time.speed();
 }
 
 double median(std::vector<double> values) {

@@ -28,13 +28,15 @@ double TimeByRows::at(int rows) const {
   return std::max(below->second + slope * (rows - below->first), below->second);
 }
 
-std::vector<int> choose_depths(std::span<const DraftOffer> offers, const RoundCosts& costs, int most_rows,
-                               double least_gain) {
+Depths choose_depths(std::span<const DraftOffer> offers, const RoundCosts& costs, int most_rows,
+                     double least_gain) {
   const int lanes = static_cast<int>(offers.size());
-  std::vector<int> depth(lanes, 0), best = depth;
+  std::vector<int> depth(lanes, 0);
+  Depths best{depth};
   std::vector<double> next(lanes);  // chance that the lane's next guess counts
   for (int i = 0; i < lanes; ++i) next[i] = offers[i].chance.first;
-  double tokens = lanes, seconds = costs.round.at(lanes);
+  const double undrafted = costs.round.at(lanes);
+  double tokens = lanes, seconds = undrafted;
   if (seconds <= 0) return best;
   double best_speed = tokens / seconds * least_gain, computed_seconds = 0;
   std::vector<int> computing;  // [step]: lanes with so many computed guesses and one more
@@ -54,7 +56,7 @@ std::vector<int> choose_depths(std::span<const DraftOffer> offers, const RoundCo
     seconds = costs.round.at(rows) + computed_seconds;
     if (tokens / seconds > best_speed) {
       best_speed = tokens / seconds;
-      best = depth;
+      best = {depth, (costs.round.at(rows) - undrafted) / (rows - lanes) * best_speed};
     }
   }
   return best;

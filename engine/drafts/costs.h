@@ -36,9 +36,12 @@ struct DraftOffer {
   bool computed;  // by the multi-token head, one after the other; copies cost nothing
 };
 
+struct Depths {
+  std::vector<int> of;      // guesses of each lane
+  double least_chance = 0;  // with less of a chance, a guess does not pay for its row
+};
 // Guesses of each lane in the next round, so that tokens a second are the most that the costs promise. At
 // most `most_rows` rows in all. None at all unless the promise is `least_gain` times the undrafted speed.
-std::vector<int> choose_depths(std::span<const DraftOffer>, const RoundCosts&, int most_rows,
-                               double least_gain);
+Depths choose_depths(std::span<const DraftOffer>, const RoundCosts&, int most_rows, double least_gain);
 
 }  // namespace lockstep::engine

@@ -23,6 +23,8 @@ struct Stood {
 struct DraftWish {
   Lane* lane;  // decoding: one token has not been through the model; its guesses go to Lane::guesses
   int depth;   // guesses wanted, 1 or more
+  // A guess of the head with less of a chance is not tried, and ends its chain.
+  double least_chance = 0;
 };
 
 class Drafter {

@@ -4,6 +4,7 @@
 
 #include "engine/drafts/costs.h"
 #include "engine/drafts/drafter.h"
+#include "engine/drafts/sureness.h"
 #include "engine/lanes/logit_rows.h"
 #include "engine/models/forward.h"
 
@@ -19,13 +20,30 @@ class HeadDrafter final : public Drafter {
   void draft(std::span<const Stood>, std::span<const DraftWish>) override;
   // Reads all rows that stand, and those that waited: what is going to be kept of these lanes needs them.
   void read_now(std::span<const Stood>);
+  // After a round in which the first `right` of the lane's guesses stood, and `tested` could be told.
+  void learn(Lane&, int right, int tested);
 
  private:
-  void read(std::span<const Stood>, std::span<const DraftWish>, bool all);
+  struct Rows {
+    Batch batch;
+    std::vector<int32_t> hidden;
+    void add(const Forward&, const Stood&, int first, int end);
+  };
+  // Guesses of one lane, in the making.
+  struct Chain {
+    const DraftWish* wish;
+    const Stood* from;
+    int32_t hidden;  // row that the next guess is made from
+    double chance;   // that all of them stand
+  };
+  void read(std::span<const Stood>, std::span<const DraftWish>, bool all, bool guessing_too);
+  std::pair<int32_t, float> guess(const Lane&, int row, int step) const;
+  bool take(Chain&, int row, int step);
 
   Forward& forward_;
   LogitRows& logits_;
   TimeByRows& times_;
+  Sureness sureness_;
 };
 
 }  // namespace lockstep::engine

@@ -13,6 +13,7 @@ void Spoiler::draft(std::span<const Stood>, std::span<const DraftWish> wishes) {
     };
     const auto kept = static_cast<size_t>(next(wish.depth + 1));
     if (lane.guesses.size() > kept) lane.guesses.resize(kept);
+    lane.head_sure.clear();
     while (static_cast<int>(lane.guesses.size()) < wish.depth) lane.guesses.push_back(next(vocabulary_));
   }
 }

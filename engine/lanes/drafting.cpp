@@ -7,7 +7,10 @@
 namespace lockstep::engine {
 namespace {
 
-constexpr int probe_every = 32;  // tokens between two looks at a head that is not in use
+// Tokens between two looks at a head that is not in use. A guess that is as good as sure is tried, which also
+// tells what such a round takes now.
+constexpr int probe_every = 32;
+constexpr double sure_enough = 0.9, never = 2;
 // To begin with drafts, and to go on with them, they must promise so much.
 constexpr double begin_gain = 1.06, go_on_gain = 1.02;
 
@@ -47,7 +50,7 @@ std::vector<DraftWish> Runner::wishes() {
         draft == Sampling::Draft::spoiled || (draft != Sampling::Draft::never && chance.first > 0);
     offers.push_back({chance, wanted ? most_guesses(*lane) : 0, lane->guesses_computed});
   }
-  std::vector<int> depths =
+  auto [depths, least_chance] =
       choose_depths(offers, costs_, limits_.draft_rows, drafting_ ? go_on_gain : begin_gain);
   drafting_ = std::ranges::any_of(depths, [](int depth) { return depth > 0; });
   int rows = std::accumulate(depths.begin(), depths.end(), static_cast<int>(lanes.size()));
@@ -60,8 +63,10 @@ std::vector<DraftWish> Runner::wishes() {
           sampling.draft_depth ? std::min(sampling.draft_depth, offers[i].most) : offers[i].most;
       depths[i] = std::clamp(limits_.draft_rows - rows, 0, forced);
       rows += depths[i];
+      if (depths[i] > 0) wishes.push_back({lanes[i], depths[i]});
+    } else if (depths[i] > 0) {
+      wishes.push_back({lanes[i], depths[i], least_chance});
     }
-    if (depths[i] > 0) wishes.push_back({lanes[i], depths[i]});
   }
   return wishes;
 }
@@ -92,24 +97,16 @@ void Runner::draft() {
 }
 
 void Runner::draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> computed) {
-  std::vector<Lane*> probed;
+  const auto looked_at = [&](const Share& share) {
+    const Lane& lane = *share.lane;
+    return !share.over && lane.pending() == 1 && lane.job.sampling.draft != Sampling::Draft::never &&
+           lane.guesses.empty() && lane.reply.tokens.size() % probe_every == 1;
+  };
   if (computed.empty())
-    for (const Share& share : shares_) {
-      Lane& lane = *share.lane;
-      if (share.over || lane.pending() > 1 || lane.job.sampling.draft == Sampling::Draft::never ||
-          !lane.guesses.empty())
-        continue;
-      if (lane.reply.tokens.size() % probe_every != 1 ||
-          static_cast<int>(probed.size()) == limits_.draft_rows)
-        continue;
-      computed.push_back({&lane, 1});
-      probed.push_back(&lane);
-    }
+    for (const Share& share : shares_)
+      if (looked_at(share) && static_cast<int>(computed.size()) < limits_.draft_rows)
+        computed.push_back({share.lane, 1, most_guesses(*share.lane) > 0 ? sure_enough : never});
   head_->draft(stood, computed);
-  for (Lane* lane : probed) {
-    lane->head_probe = lane->guesses.front();
-    lane->guesses.clear();
-  }
 }
 
 }  // namespace lockstep::engine

@@ -1,6 +1,7 @@
 // One request on its way: tokens, place in the device's memory, and the reply so far.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -40,12 +41,25 @@ struct Lane {
   int head_held = 0;                           // positions before `done` that the head has yet to read
   std::vector<int32_t> guesses;                // at what follows `tokens`, to be tried in the next round
   bool guesses_computed = false;               // by the head
-  std::optional<int32_t> head_probe;  // the head's guess at the next token, to see how good it is; not tried
+  std::optional<int32_t> head_probe;  // the head's guess after those: not tried, to see how good it is
+  std::vector<float> head_sure;       // the chance that the head gives each of its guesses, the probe's last
   Reply reply;
   Clock::time_point arrived, admitted, first_token;
 
   int pending() const { return static_cast<int>(tokens.size()) - done; }
   int prompt_tokens() const { return static_cast<int>(job.prompt.tokens.size()); }
+  // There is no room for guesses: the first is only looked at.
+  void drop_guesses() {
+    if (guesses.empty()) return;
+    head_probe = guesses.front();
+    guesses.clear();
+    head_sure.resize(std::min<size_t>(head_sure.size(), 1));
+  }
+  void forget_guesses() {
+    guesses.clear();
+    head_probe.reset();
+    head_sure.clear();
+  }
   bool scoring() const { return job.sampling.prompt_logprobs && scored < prompt_tokens(); }
 };
 

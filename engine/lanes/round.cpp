@@ -26,7 +26,7 @@ Batch Runner::assemble() {
   }
   // Guesses are not worth their rows beside a prompt, which uses the device's arithmetic as it is.
   if (reading || rows_with_guesses > limits_.draft_rows)
-    for (const auto& lane : active_) lane->guesses.clear();
+    for (const auto& lane : active_) lane->drop_guesses();
   std::vector<std::pair<Lane*, int>> wanted;
   for (const LaneShare& share : plan(needs, pace_.limit(decoding ? costs_.round.at(decoding) : 0)))
     wanted.emplace_back(active_[share.lane].get(), share.rows);
@@ -116,16 +116,14 @@ void Runner::choose_tokens() {
              lane.tokens.back() == lane.guesses[right])
         ++right;
       share.stands -= guesses - right;
-      const int tried = std::min(guesses, right + !share.over);
-      if (lane.guesses_computed)
-        for (int i = 0; i < tried; ++i) (i ? lane.head_next : lane.head_first).tested(i < right);
+      if (head_) head_->learn(lane, right, right + !share.over);
       counts_.guessed += guesses;
       counts_.guessed_right += right;
       for (int i = 0; i < guesses; ++i) {
         ++counts_.drafts[i].guessed;
         counts_.drafts[i].right += i < right;
       }
-      lane.guesses.clear();
+      lane.forget_guesses();
     }
     lane.done = before + share.stands;
     if (before < lane.prompt_tokens()) {
@@ -179,8 +177,6 @@ bool Runner::next_token(Share& share, int row) {
     return false;
   }
   lane.chooser->accept(choice->token);
-  if (lane.head_probe) lane.head_first.tested(*lane.head_probe == choice->token);
-  lane.head_probe.reset();
   return append(share, choice->token, describe(lane, *choice, logits));
 }
 

@@ -179,8 +179,7 @@ void Runner::release(Lane& lane) {
   if (lane.slot >= 0) free_slots_.push_back(lane.slot);
   lane.slot = -1;
   lane.done = 0;
-  lane.guesses.clear();
-  lane.head_probe.reset();
+  lane.forget_guesses();
   lane.head_held = 0;
 }
 

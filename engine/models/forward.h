@@ -68,7 +68,8 @@ class Forward {
   // After run() of a batch with drafts: of sequence i the first stands[i] rows stand, 1 or more; the states
   // of its drafted lanes advance by them.
   void settle(const Batch&, std::span<const int> stands);
-  // Of the last run(), [logit_rows][vocabulary], or draft(), [rows][draft_vocabulary()], in device memory.
+  // Of the logit_rows of the last run(), [][vocabulary], or draft(), [][draft_vocabulary()], in device
+  // memory.
   const float* logits() const;
   // Of the same rows, what kernels::Candidates says of them, in host memory: [rows][candidates] ids, as many
   // logits, then each row's maximum, log_sum and finite. Waits; holds until the next call.
@@ -83,7 +84,7 @@ class Forward {
     return weights_.draft->output->outputs;
   }                                                                // it guesses the first tokens only
   void read_draft(const Batch&, std::span<const int32_t> hidden);  // stores keys and values only
-  void draft(const Batch&, std::span<const int32_t> hidden);       // and gives logits of every row
+  void draft(const Batch&, std::span<const int32_t> hidden);       // and gives logits
   int32_t drafted(int row) const { return capacity_.rows + row; }
   // Hidden rows of the last run() may wait for read_draft(), held_rows of each state slot.
   static constexpr int held_rows = 32;

@@ -91,7 +91,7 @@ void Forward::read_draft_layer(const Batch& batch) {
 
 void Forward::draft(const Batch& batch, std::span<const int32_t> hidden) {
   upload(batch, hidden);
-  found_ = static_cast<int>(batch.rows() * candidate_bytes(batch.candidates));
+  found_ = static_cast<int>(batch.logit_rows.size() * candidate_bytes(batch.candidates));
   repeat(batch, 3, &Forward::draft_layer);
 }
 
@@ -103,10 +103,11 @@ void Forward::draft_layer(const Batch& batch) {
   mix(std::get<AttentionWeights>(w.layer.mixer), pages_.size() - 1);
   feed(w.layer);
   norm_stream(w.norm, out);
-  s.last.begin(batch.rows(), config_.hidden);
-  device_.copy(s.last.x(), out, size_t(batch.rows()) * config_.hidden * sizeof(float));
+  const int wanted = static_cast<int>(batch.logit_rows.size());
+  s.last.begin(wanted, config_.hidden);
+  device_.run(Gather{wanted, config_.hidden, s.logit_rows, out, s.last.x()});
   project(device_, s.last, {{w.output.get(), s.logits.data(), w.output->outputs}});
-  find_candidates(batch, batch.rows(), w.output->outputs);
+  find_candidates(batch, wanted, w.output->outputs);
 }
 
 }  // namespace lockstep::engine

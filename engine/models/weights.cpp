@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/models/coarse.h"
+
 namespace lockstep::engine {
 namespace {
+
+constexpr int least_guessed = 8192;  // tokens that the multi-token head chooses from, or all
 
 class Loader {
  public:
@@ -100,8 +104,9 @@ class Loader {
     w.norm = floats("mtp.norm.weight", config_.hidden);
     HostMatrix output = checkpoint_.matrix(config_.tied_head ? "model.embed_tokens" : "lm_head",
                                            config_.vocabulary, config_.hidden);
-    output.source.outputs = std::min(config_.vocabulary, (config_.vocabulary / 4 + 63) / 64 * 64);
-    w.output = count(device_.pack(output.source));
+    output.source.outputs =
+        std::min(config_.vocabulary, (std::max(config_.vocabulary / 4, least_guessed) + 63) / 64 * 64);
+    w.output = count(device_.pack(output.source.bits == 8 ? coarse(output.source).source : output.source));
     return w;
   }
 

@@ -46,7 +46,7 @@ struct DraftWeights {
   MatrixPtr join;      // [hidden][2 * hidden]: of the token's embedding, then the hidden row, both normed
   LayerWeights layer;  // full attention
   DeviceFloats norm;
-  MatrixPtr output;  // the first rows of the model's own: frequent tokens come first in a vocabulary
+  MatrixPtr output;  // the first rows of the model's own, coarse: frequent tokens come first in a vocabulary
 };
 
 struct Weights {

@@ -36,13 +36,21 @@ std::optional<Choice> Chooser::choose(const LogitRow& row, uint64_t position) {
     return Choice{token, std::ranges::find(ranked, token, &Candidate::id)->logit};
   }
   const std::vector<float> own = row.all();
-  std::vector<float> adjusted = own;
-  adjuster_.apply(adjusted);
-  ranked = form_ ? rank_allowed(adjusted, rule_, [this](int32_t token) { return form_->allows(token); })
-                 : rank_all(adjusted, rule_.temperature);
-  if (ranked.empty()) return std::nullopt;
-  const int32_t token = engine::choose(ranked, rule_, seed_, position);
-  return Choice{token, own[token]};
+  std::vector<float> adjusted;
+  if (!adjuster_.idle()) {
+    adjusted = own;
+    adjuster_.apply(adjusted);
+  }
+  const std::vector<float>& logits = adjuster_.idle() ? own : adjusted;
+  std::optional<int32_t> token;
+  if (form_) {
+    ranked = rank_allowed(logits, rule_, [this](int32_t one) { return form_->allows(one); });
+    if (!ranked.empty()) token = engine::choose(ranked, rule_, seed_, position);
+  } else {
+    token = choose_of_all(logits, rule_, seed_, position);
+  }
+  if (!token) return std::nullopt;
+  return Choice{*token, own[*token]};
 }
 
 void Chooser::accept(int32_t token) {
@@ -50,13 +58,15 @@ void Chooser::accept(int32_t token) {
   if (form_) form_->accept(token);
 }
 
-int Chooser::guess_candidates() const { return std::max(1, candidates_needed(rule_, vocabulary_)); }
+int Chooser::guess_candidates() const {
+  constexpr int most_likely = 32;  // of all that a rule may draw from, they have nearly all of the chance
+  const int needed = candidates_needed(rule_, vocabulary_);
+  return needed ? needed : std::min(most_likely, vocabulary_);
+}
 
 int32_t Chooser::guess(const LogitRow& row, uint64_t position) const {
-  const int needed = candidates_needed(rule_, vocabulary_);
-  if (needed == 0) return row.id[0];
   std::vector<Candidate> ranked;
-  for (int i = 0; i < needed; ++i) ranked.push_back({row.id[i], row.logit[i]});
+  for (int i = 0; i < guess_candidates(); ++i) ranked.push_back({row.id[i], row.logit[i]});
   return engine::choose(ranked, rule_, seed_, position);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,10 @@ int candidates_needed(const SamplingRule&, int vocabulary);
 
 // `ranked`: at least candidates_needed() candidates, logit falling, ties id rising.
 int32_t choose(std::span<const Candidate> ranked, const SamplingRule&, uint64_t seed, uint64_t position);
+
+// choose() from all logits, without ranking more of them than the rule needs. Nothing if all are -inf.
+std::optional<int32_t> choose_of_all(std::span<const float> logits, const SamplingRule&, uint64_t seed,
+                                     uint64_t position);
 
 // All logits ranked, without those that no draw can give at this temperature. Empty if all are -inf.
 std::vector<Candidate> rank_all(std::span<const float> logits, float temperature);

@@ -271,6 +271,7 @@ void replay_head(const DeltaReplay& op, const Sequence& sequence, int head) {
     const int64_t at = static_cast<int64_t>(sequence.first_row + first) * op.shape.value_heads + head;
     make_decays(op.a + at, op.shape.value_heads, rows, op.a_log[head], op.dt_bias[head], decay);
     for (int i = 0; i < dk; ++i) {
+      prefetch(state + (i + 4) * dv, dv);
       for (int j = 0; j < dv; j += lanes) {
         Floats s = empty ? broadcast(0.0f) : load(state + i * dv + j);
         for (int t = 0; t < rows; ++t) {

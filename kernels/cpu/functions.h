@@ -30,6 +30,7 @@ struct Functions {
   void (*combine_experts)(const CombineExperts&, Pool&) = nullptr;
   void (*gather)(const Gather&, Pool&) = nullptr;
   void (*candidates)(const Candidates&, Pool&) = nullptr;
+  void (*scaled_exp)(const float* x, int n, float maximum, float temperature, float* out) = nullptr;
 };
 
 const Functions& functions_avx2();

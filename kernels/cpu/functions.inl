@@ -18,6 +18,7 @@ void router(const Router&, Pool&);
 void combine_experts(const CombineExperts&, Pool&);
 void gather(const Gather&, Pool&);
 void candidates(const Candidates&, Pool&);
+void scaled_exp(const float* x, int n, float maximum, float temperature, float* out);
 
 namespace {
 
@@ -40,6 +41,7 @@ constexpr Functions make_table() {
   f.combine_experts = combine_experts;
   f.gather = gather;
   f.candidates = candidates;
+  f.scaled_exp = scaled_exp;
   return f;
 }
 constexpr Functions table = make_table();

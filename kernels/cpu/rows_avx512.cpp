@@ -3,3 +3,4 @@
 #include "kernels/cpu/candidates.inl"
 #include "kernels/cpu/experts.inl"
 #include "kernels/cpu/norm.inl"
+#include "kernels/cpu/scaled_exp.inl"

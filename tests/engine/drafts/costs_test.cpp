@@ -18,7 +18,7 @@ RoundCosts costs_with(double row, double draft) {
 
 std::vector<int> depths(int lanes, DraftOffer offer, const RoundCosts& costs, int rows = 32,
                         double gain = 1.02) {
-  return choose_depths(std::vector<DraftOffer>(lanes, offer), costs, rows, gain);
+  return choose_depths(std::vector<DraftOffer>(lanes, offer), costs, rows, gain).of;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE("guesses are made where they pay and only there") {
 TEST_CASE("lanes that guess well get more of the rows") {
   const RoundCosts costs = costs_with(0.03, 0);
   const std::vector<DraftOffer> offers = {{{0.95, 0.95}, 8, false}, {{0.3, 0.3}, 8, false}};
-  const std::vector<int> depth = choose_depths(offers, costs, 8, 1.02);
+  const std::vector<int> depth = choose_depths(offers, costs, 8, 1.02).of;
   CHECK(depth[0] > depth[1]);
 }
 
@@ -83,4 +83,15 @@ TEST_CASE("a promise below the least gain is not taken") {
   const double gain = 1.45 / 2.0 * 1.5;
   CHECK(depths(1, offer, costs, 32, gain - 0.01)[0] == 1);
   CHECK(depths(1, offer, costs, 32, gain + 0.01)[0] == 0);
+}
+
+TEST_CASE("a guess that is not worth its row is one with less of a chance than the row costs") {
+  // A row costs a fifth of a round, and a round with one good guess gives nearly two tokens.
+  const DraftOffer good{{0.9, 0.1}, 1, true};
+  const RoundCosts costs = costs_with(0.25, 0.05);
+  const Depths depths = choose_depths({&good, 1}, costs, 32, 1.02);
+  CHECK(depths.of == std::vector<int>{1});
+  CHECK(depths.least_chance == Approx(0.25 * 1.9 / (1.5 + 0.05)));
+  // Where rows cost nothing any guess is worth a try.
+  CHECK(choose_depths({&good, 1}, costs_with(0, 0.05), 32, 1.02).least_chance < 1e-6);
 }

@@ -1,8 +1,10 @@
 #include "engine/sampling/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <random>
 
 #include "tests/catch.h"
 
@@ -73,10 +75,42 @@ TEST_CASE("the ranking of a cut set and of all logits give the same draws") {
   for (int i = 0; i < 500; ++i) REQUIRE(choose(all, rule, 9, i) == choose(cut, rule, 9, i));
 }
 
+TEST_CASE("a choice of all logits is the one of their whole ranking") {
+  constexpr unsigned seed = 11;
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 6);
+  for (int trial = 0; trial < 600; ++trial) {
+    std::vector<float> some(400);
+    for (float& logit : some) {
+      logit = normal(random);
+      if (trial % 3 == 0) logit = std::round(logit);  // ties
+      if (random() % 16 == 0) logit = -INFINITY;
+    }
+    SamplingRule rule;
+    rule.temperature = std::array{0.0f, 0.01f, 0.3f, 0.7f, 1.0f, 3.0f}[trial % 6];
+    rule.top_p = std::array{1.0f, 0.999f, 0.9f, 0.3f, 0.0f}[random() % 5];
+    rule.min_p = std::array{0.0f, 0.0f, 1e-9f, 0.2f, 1.0f}[random() % 5];
+    rule.top_k = std::array{0, 0, 0, 7}[random() % 4];
+    std::vector<Candidate> ranked;
+    for (int i = 0; i < 400; ++i) ranked.push_back({i, some[i]});
+    std::ranges::stable_sort(ranked,
+                             [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    for (uint64_t position = 0; position < 8; ++position) {
+      const int32_t wanted = choose(ranked, rule, trial, position);
+      INFO("trial " << trial << ", position " << position);
+      REQUIRE(choose_of_all(some, rule, trial, position) == wanted);
+      REQUIRE(choose(rank_all(some, rule.temperature), rule, trial, position) == wanted);
+    }
+  }
+  CHECK(!choose_of_all(std::vector<float>(5, -INFINITY), {.temperature = 1}, 1, 1));
+}
+
 TEST_CASE("F18 the sampler survives any temperature and logits of -inf") {
   const std::vector<float> one = {-INFINITY, 2.0f, -INFINITY};
   for (float temperature : {1e-30f, 1.0f, 100.0f}) {
     const auto ranked = rank_all(one, temperature);
     CHECK(choose(ranked, {.temperature = temperature}, 1, 1) == 1);
+    CHECK(choose_of_all(one, {.temperature = temperature}, 1, 1) == 1);
   }
 }

@@ -68,7 +68,8 @@ std::vector<int32_t> Solo::guesses(std::span<const int32_t> tokens, int from) {
   const auto [history, history_hidden] = rows(0, from - 1);
   forward_->read_draft(history, history_hidden);
   const int count = static_cast<int>(tokens.size()) - from;
-  const auto [batch, hidden] = rows(from - 1, count);
+  auto [batch, hidden] = rows(from - 1, count);
+  for (int row = 0; row < count; ++row) batch.logit_rows.push_back(row);
   forward_->draft(batch, hidden);
   const size_t vocabulary = forward_->draft_vocabulary();
   std::vector<float> logits(count * vocabulary);

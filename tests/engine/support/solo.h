@@ -25,6 +25,7 @@ class Solo {
   // The multi-token head's guesses: [j] at the token after tokens[from + j], from all tokens up to there.
   std::vector<int32_t> guesses(std::span<const int32_t> tokens, int from);
   const engine::ModelConfig& config() const { return checkpoint_.config(); }
+  int draft_vocabulary() const { return forward_->draft_vocabulary(); }
   const engine::Checkpoint& checkpoint() const { return checkpoint_; }
 
  private:
