@@ -143,14 +143,14 @@ TEST_CASE("short prompts get the replies that are written down") {
       std::vector<Question> list = written_questions(options);
       const auto engine = open_engine(options);
       int tried = 0;
-      for (int i = 0; i < written_count && tried < 16; ++i) {
+      for (int i = 0; i < written_count && tried < 5; ++i) {
         const Question& one = list[static_cast<size_t>(i)];
         if (one.prompt.tokens.size() > 40) continue;
         INFO("prompt " << i);
         ++tried;
         CHECK(written.is(model.name, i, ask(*engine, one.prompt, one.sampling)));
       }
-      CHECK(tried == 16);
+      CHECK(tried == 5);
     }
   }
 }
