@@ -12,17 +12,21 @@ constexpr bool streams_in_shared = false;
 constexpr bool streams_in_shared = true;
 #endif
 
-// Piece n is `bytes` bytes at from + n / row * stride + n % row * bytes, as far as the memory before `end`
-// goes; a multiple of 16, and aligned so. Up to `slots` pieces are on their way or in use.
+// Pieces of `bytes` bytes, `row` of them side by side and then `stride` bytes on from the first of them, as
+// far as the memory before `end` goes; a multiple of 16, and aligned so. Up to `slots` pieces are on their
+// way or in use.
 template <int slots, int most_bytes, int row>
 class Stream {
  public:
-  static constexpr int slot_bytes = most_bytes;
   static constexpr int shared_bytes = slots * (most_bytes + 16);
 
   // All lanes of the warp; `shared` is the warp's own.
   DEVICE_METHOD Stream(uint8_t* shared, const uint8_t* from, const uint8_t* end, int64_t stride, int bytes)
-      : shared_(shared), from_(from), end_(end), stride_(stride), bytes_(bytes) {
+      : shared_(shared),
+        from_(from),
+        end_(end),
+        skip_(stride - static_cast<int64_t>(row) * bytes),
+        bytes_(bytes) {
 #if defined(LOCKSTEP_NVIDIA)
     if (lane_index() == 0) {
       UNROLL for (int slot = 0; slot < slots; ++slot) {
@@ -32,35 +36,43 @@ class Stream {
     }
     warp_barrier();
 #endif
-    for (int n = 0; n < slots; ++n) start(n);
+#if !defined(LOCKSTEP_AMD)
+    UNROLL for (int slot = 0; slot < slots; ++slot) start(slot);
+#endif
   }
 
-  // Piece n, which has come; in order of n.
-  DEVICE_METHOD const uint8_t* wait(int n) const {
+  // The next piece, which has come.
+  DEVICE_METHOD const uint8_t* wait() const {
 #if defined(LOCKSTEP_NVIDIA)
     uint32_t come = 0;
     while (!come) {
       asm volatile(
           "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
           : "=r"(come)
-          : "r"(arrival(n % slots)), "r"(static_cast<uint32_t>(n / slots % 2))
+          : "r"(arrival(slot_)), "r"(turn_)
           : "memory");
     }
-    return shared_ + n % slots * most_bytes;
+    return shared_ + slot_ * most_bytes;
 #elif defined(LOCKSTEP_AMD)
-    return from_ + n / row * stride_ + n % row * bytes_;
+    return from_;
 #else
     warp_barrier();
-    return shared_ + n % slots * most_bytes;
+    return shared_ + slot_ * most_bytes;
 #endif
   }
 
-  // Nobody reads piece n any more: its place is used again.
-  DEVICE_METHOD void done(int n) const {
-#if !defined(LOCKSTEP_AMD)
+  // Nobody reads that piece any more: its place is used again.
+  DEVICE_METHOD void done() {
+#if defined(LOCKSTEP_AMD)
+    advance();
+#else
     warp_barrier();
+    start(slot_);
+    if (++slot_ == slots) {
+      slot_ = 0;
+      turn_ ^= 1;
+    }
 #endif
-    start(n + slots);
   }
 
  private:
@@ -72,31 +84,39 @@ class Stream {
     return shared_address(shared_) + static_cast<uint32_t>(slots * most_bytes + slot * 8);
   }
 #endif
-  DEVICE_METHOD void start([[maybe_unused]] int n) const {
-#if !defined(LOCKSTEP_AMD)
-    if (lane_index() != 0) return;
-    const uint8_t* piece = from_ + n / row * stride_ + n % row * bytes_;
-    if (piece >= end_) return;
-    const auto size = static_cast<uint32_t>(end_ - piece < bytes_ ? end_ - piece : bytes_);
-    uint8_t* slot = shared_ + n % slots * most_bytes;
-#if defined(LOCKSTEP_NVIDIA)
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival(n % slots)), "r"(size)
-                 : "memory");
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            shared_address(slot)),
-        "l"(piece), "r"(size), "r"(arrival(n % slots))
-        : "memory");
-#else
-    for (uint32_t i = 0; i < size; ++i) slot[i] = piece[i];
-#endif
-#endif
+  DEVICE_METHOD void advance() {
+    from_ += bytes_;
+    if (++in_row_ == row) {
+      in_row_ = 0;
+      from_ += skip_;
+    }
   }
+#if !defined(LOCKSTEP_AMD)
+  DEVICE_METHOD void start(int slot) {
+    if (lane_index() == 0 && from_ < end_) {
+      const auto size = static_cast<uint32_t>(end_ - from_ < bytes_ ? end_ - from_ : bytes_);
+      uint8_t* to = shared_ + slot * most_bytes;
+#if defined(LOCKSTEP_NVIDIA)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival(slot)), "r"(size)
+                   : "memory");
+      asm volatile(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+              shared_address(to)),
+          "l"(from_), "r"(size), "r"(arrival(slot))
+          : "memory");
+#else
+      for (uint32_t i = 0; i < size; ++i) to[i] = from_[i];
+#endif
+    }
+    advance();
+  }
+#endif
 
   uint8_t* shared_;
-  const uint8_t *from_, *end_;
-  int64_t stride_;
-  int bytes_;
+  const uint8_t *from_, *end_;  // from_: the next piece to start, or to read where none is copied
+  int64_t skip_;
+  int bytes_, in_row_ = 0, slot_ = 0;
+  uint32_t turn_ = 0;  // of the slots, its last bit
 };
 
 }  // namespace lockstep::kernels::gpu

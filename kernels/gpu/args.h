@@ -116,6 +116,7 @@ struct DeltaArgs {
   float* state;
   float* update;  // of a replay: read
   float* out;
+  Blocks blocks;  // high null: none
 };
 
 struct CandidatesArgs {

@@ -57,7 +57,7 @@ constexpr int delta_columns = 32;  // value dimensions of a block
 
 // What a row brings to a value head, in shared memory.
 template <int numbers>
-struct DeltaRow {
+struct alignas(16) DeltaRow {
   float k[4][numbers], q[4][numbers];  // of strand i%4, number i/4
   float decay, beta;
 };
@@ -73,7 +73,7 @@ DEVICE_FUNCTION void place_normalized(const float* x, int n, float factor, float
   }
 }
 
-// Everything of one row that all columns share, by warps 0 and 1.
+// Everything of one row that all columns share, a warp for each part.
 template <int numbers, bool replay>
 DEVICE_FUNCTION void prepare_row(const DeltaArgs& a, int64_t row, int head, DeltaRow<numbers>& to) {
   const DeltaShape& s = a.shape;
@@ -82,14 +82,17 @@ DEVICE_FUNCTION void prepare_row(const DeltaArgs& a, int64_t row, int head, Delt
   const float* q =
       a.qkv + row * channels + static_cast<int64_t>(head / (s.value_heads / s.key_heads)) * s.key_dim;
   const int64_t at = row * s.value_heads + head;
-  if (warp_index() == 0) {
+  const int part = warp_index();
+  if (part == 0) {
     place_normalized(q + static_cast<int64_t>(s.key_heads) * s.key_dim, s.key_dim, 0.0f, to.k);
-    if (lane_index() == 0) {
-      to.decay = canon::exp(-(canon::exp(a.a_log[head]) * canon::softplus(a.a[at] + a.dt_bias[head])));
-    }
-  } else if (!replay && warp_index() == 1) {
+  } else if (part == 1) {
+    const float decay = canon::exp(-(canon::exp(a.a_log[head]) * canon::softplus(a.a[at] + a.dt_bias[head])));
+    if (lane_index() == 0) to.decay = decay;
+  } else if (!replay && part == 2) {
     place_normalized(q, s.key_dim, a.q_scale, to.q);
-    if (lane_index() == 0) to.beta = canon::sigmoid(a.b[at]);
+  } else if (!replay) {
+    const float beta = canon::sigmoid(a.b[at]);
+    if (lane_index() == 0) to.beta = beta;
   }
 }
 
@@ -100,57 +103,60 @@ DEVICE_FUNCTION float fold_four(float v) {
 }
 
 // One value head of one sequence, 32 of its columns: thread 4*j + t has strand t of column j, rows t, t+4,
-// ... of the state. Grid: x columns / 32, y value heads, z sequences. Shared: two DeltaRows.
-template <int numbers, bool replay>
+// ... of the state. Whole: keys have 4 * numbers dimensions, values whole blocks of columns. Grid: x columns
+// / 32, y value heads, z sequences. Shared: two DeltaRows.
+template <int numbers, bool replay, bool whole>
 DEVICE_FUNCTION void delta_head(const DeltaArgs& a) {
   wait_for_inputs();
   let_next_start();
   auto* rows = reinterpret_cast<DeltaRow<numbers>*>(shared_memory());
   const DeltaShape& shape = a.shape;
   const Sequence& s = a.round.sequence[block_z()];
-  const int dk = shape.key_dim, dv = shape.value_dim, head = block_y(), strand = thread_index() % 4;
+  const int dk = whole ? 4 * numbers : shape.key_dim, dv = shape.value_dim, head = block_y(),
+            strand = thread_index() % 4;
   const int count = replay ? s.keep : s.rows;
   if (count == 0) return;
   const int column = block_x() * delta_columns + thread_index() / 4;
-  const bool real = column < dv;
+  const bool real = whole || column < dv;
   const int64_t channels =
       2 * static_cast<int64_t>(shape.key_heads) * dk + static_cast<int64_t>(shape.value_heads) * dv;
-  float* state = a.state + (static_cast<int64_t>(s.state_slot) * shape.value_heads + head) * dk * dv + column;
+  float* state = a.state + (static_cast<int64_t>(s.state_slot) * shape.value_heads + head) * dk * dv +
+                 strand * dv + column;
+  const auto has = [&](int n) { return whole || (real && 4 * n + strand < dk); };
   float own[numbers];
   UNROLL for (int n = 0; n < numbers; ++n) {
-    const int i = 4 * n + strand;
     own[n] = 0.0f;
-    if (real && i < dk && s.first_position != 0) own[n] = state[static_cast<int64_t>(i) * dv];
+    if (s.first_position != 0 && has(n)) own[n] = state[4 * n * dv];
   }
-  prepare_row<numbers, replay>(a, s.first_row, head, rows[0]);
-  for (int t = 0; t < count; ++t) {
-    block_barrier();
-    const DeltaRow<numbers>& now = rows[t % 2];
-    if (t + 1 < count) prepare_row<numbers, replay>(a, s.first_row + t + 1, head, rows[(t + 1) % 2]);
+  NO_UNROLL for (int t = -1; t < count; ++t) {
     const int64_t row = s.first_row + t, at = (row * shape.value_heads + head) * dv + column;
+    // Of a replay the update itself.
+    const float* value = replay ? a.update + at
+                                : a.qkv + row * channels + 2 * static_cast<int64_t>(shape.key_heads) * dk +
+                                      static_cast<int64_t>(head) * dv + column;
+    const float v = real && t >= 0 ? *value : 0.0f;
+    block_barrier();
+    if (t + 1 < count) prepare_row<numbers, replay>(a, row + 1, head, rows[(t + 1) % 2]);
+    if (t < 0) continue;
+    const DeltaRow<numbers>& now = rows[t % 2];
     const float decay = now.decay;
-    float u = 0.0f;
+    float u = v;
     UNROLL for (int n = 0; n < numbers; ++n) own[n] = own[n] * decay;
-    if constexpr (replay) {
-      if (real) u = a.update[at];
-    } else {
+    if constexpr (!replay) {
       float dot = 0.0f;
       UNROLL for (int n = 0; n < numbers; ++n) {
-        if (4 * n + strand < dk) dot = canon::fma(own[n], now.k[strand][n], dot);
+        if (has(n)) dot = canon::fma(own[n], now.k[strand][n], dot);
       }
       dot = fold_four(dot);
-      const float v = real ? a.qkv[row * channels + 2 * static_cast<int64_t>(shape.key_heads) * dk +
-                                   static_cast<int64_t>(head) * dv + column]
-                           : 0.0f;
       u = now.beta * (v - dot);
     }
     UNROLL for (int n = 0; n < numbers; ++n) {
-      if (4 * n + strand < dk) own[n] = canon::fma(now.k[strand][n], u, own[n]);
+      if (has(n)) own[n] = canon::fma(now.k[strand][n], u, own[n]);
     }
     if constexpr (!replay) {
       float dot = 0.0f;
       UNROLL for (int n = 0; n < numbers; ++n) {
-        if (4 * n + strand < dk) dot = canon::fma(own[n], now.q[strand][n], dot);
+        if (has(n)) dot = canon::fma(own[n], now.q[strand][n], dot);
       }
       dot = fold_four(dot);
       if (real && strand == 0) {
@@ -161,17 +167,18 @@ DEVICE_FUNCTION void delta_head(const DeltaArgs& a) {
   }
   if (s.keep == 0 || !real) return;
   UNROLL for (int n = 0; n < numbers; ++n) {
-    const int i = 4 * n + strand;
-    if (i < dk) state[static_cast<int64_t>(i) * dv] = own[n];
+    if (has(n)) state[4 * n * dv] = own[n];
   }
 }
 
-KERNEL(delta_rule_64, DeltaArgs, 128) { delta_head<16, false>(a); }
-KERNEL(delta_rule_128, DeltaArgs, 128) { delta_head<32, false>(a); }
-KERNEL(delta_replay_64, DeltaArgs, 128) { delta_head<16, true>(a); }
-KERNEL(delta_replay_128, DeltaArgs, 128) { delta_head<32, true>(a); }
+KERNEL_OF_BLOCKS(delta_rule_64, DeltaArgs, 128, 5) { delta_head<16, false, true>(a); }
+KERNEL_OF_BLOCKS(delta_rule_128, DeltaArgs, 128, 5) { delta_head<32, false, true>(a); }
+KERNEL_OF_BLOCKS(delta_rule_any, DeltaArgs, 128, 4) { delta_head<32, false, false>(a); }
+KERNEL_OF_BLOCKS(delta_replay_64, DeltaArgs, 128, 5) { delta_head<16, true, true>(a); }
+KERNEL_OF_BLOCKS(delta_replay_128, DeltaArgs, 128, 5) { delta_head<32, true, true>(a); }
+KERNEL_OF_BLOCKS(delta_replay_any, DeltaArgs, 128, 4) { delta_head<32, true, false>(a); }
 
-// The gated norm of each head, in place. Grid: x value heads / 4, y rows.
+// The gated norm of each head, in place, and its blocks. Grid: x value heads / 4, y rows.
 KERNEL(delta_norm, DeltaArgs, 128) {
   wait_for_inputs();
   let_next_start();
@@ -183,6 +190,11 @@ KERNEL(delta_norm, DeltaArgs, 128) {
   const float r = canon::inverse_root(ss / static_cast<float>(dv) + a.eps);
   for (int j = lane_index(); j < dv; j += warp_lanes) {
     o[j] = ((o[j] * r) * a.norm[j]) * canon::silu(a.z[first + j]);
+  }
+  if (!a.blocks.high) return;
+  const int group = a.blocks.group;  // a multiple of the lanes: each reads what it wrote
+  for (int g = 0; g < dv / group; ++g) {
+    write_block(a.blocks, first / group + g, [&](int i) { return o[g * group + i]; });
   }
 }
 

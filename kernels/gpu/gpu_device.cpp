@@ -221,16 +221,19 @@ void GpuDevice::delta(const char* kind, const DeltaArgs& args) {
         "the GPU takes linear attention with keys of at most 128 dimensions; this model's have " +
         std::to_string(s.key_dim));
   }
-  const int most = s.key_dim <= 64 ? 64 : 128;
-  const size_t shared = 2 * (static_cast<size_t>(most) * 2 + 2) * sizeof(float);
+  const bool whole = (s.key_dim == 64 || s.key_dim == 128) && s.value_dim % 32 == 0;
+  const int dimensions = whole ? s.key_dim : 128;
+  const size_t shared = 2 * (static_cast<size_t>(dimensions) * 2 + 4) * sizeof(float);
   launch(
-      std::string(kind) + "_" + std::to_string(most),
+      std::string(kind) + "_" + (whole ? std::to_string(dimensions) : "any"),
       {blocks_of(s.value_dim, 32), static_cast<unsigned>(s.value_heads), rows_of_grid(args.round.sequences)},
       128, shared, args);
 }
 
 void GpuDevice::run(const DeltaRule& op) {
   if (op.round.rows == 0) return;
+  const bool straddle =
+      op.blocks && op.shape.value_dim % op.blocks->group != 0;  // blocks, the heads' borders
   const DeltaArgs args{op.round,
                        op.shape,
                        op.qkv,
@@ -244,10 +247,11 @@ void GpuDevice::run(const DeltaRule& op) {
                        static_cast<float>(1.0 / std::sqrt(static_cast<double>(op.shape.key_dim))),
                        op.state,
                        op.update,
-                       op.out};
+                       op.out,
+                       op.blocks && !straddle ? *op.blocks : Blocks{}};
   delta("delta_rule", args);
   launch("delta_norm", {blocks_of(op.shape.value_heads, 4), rows_of_grid(op.round.rows)}, 128, 0, args);
-  quantize(op.round.rows, op.out, op.blocks);
+  if (straddle) quantize(op.round.rows, op.out, op.blocks);
 }
 
 void GpuDevice::run(const DeltaReplay& op) {

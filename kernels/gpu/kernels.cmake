@@ -28,10 +28,10 @@ endif()
 enable_language(ASM)
 
 # Contraction would change bits; -nogpuinc and -nogpulib: no ROCm is needed. Version 5 code objects load on
-# ROCm 5.2 to 7.
+# ROCm 5.2 to 7. -fuse-cuid=none: no name that depends on the folder of the build.
 set(lockstep_nvcc_flags -std=c++20 -x cu -O3 -fmad=false -cubin)
 set(lockstep_hip_flags -std=c++20 -x hip -O3 -ffp-contract=off -nogpuinc -nogpulib --offload-device-only
-  --no-gpu-bundle-output -mcode-object-version=5 -Wall -Wextra -Werror)
+  --no-gpu-bundle-output -mcode-object-version=5 -fuse-cuid=none -Wall -Wextra -Werror)
 
 # A source is FILE or FILE:MACRO=VALUE; the second form is compiled with the macro.
 function(lockstep_gpu_kernels target)

@@ -22,8 +22,11 @@ LOCKSTEP_CANON constexpr int unit_bytes(int bits, int group, bool wide) {
   return unit_code_bytes(bits, group) + inputs_of_unit(group) / group * scale_bytes(wide);
 }
 
+constexpr int most_shared_bytes = 227 << 10;  // of a block, on chips that have much
+
 // Of the linear layers' blocks. The warps of a strip share its segments out: a turn gives each the next one.
-constexpr int fewest_warps = 4, most_warps = 12;  // of a block; of a pair each half has half of the most
+constexpr int fewest_warps = 4;  // of a block; of a pair each half has half of the most
+LOCKSTEP_CANON constexpr int most_warps(int columns) { return columns < 8 ? 12 : 8; }
 constexpr int sums_pitch = 40;   // floats from one row's 32 outputs to the next: no bank conflicts
 constexpr int stream_slots = 2;  // pieces of a warp on their way or in use
 constexpr int piece_inputs = 128;
@@ -37,12 +40,21 @@ LOCKSTEP_CANON constexpr int streams_bytes(int bits, int group, int warps) {
 LOCKSTEP_CANON constexpr int sums_bytes(int columns, int warps) {
   return warps * columns * sums_pitch * static_cast<int>(sizeof(float));
 }
-// Of blocks for many rows.
+// Of blocks for many rows. Where a chip has much shared memory, it holds what a warp added up so far, which
+// leaves a lane the registers to multiply ahead, and as many warps share the inputs as there is room for.
 constexpr int many_columns = 32;
-constexpr int many_warps = 8;
 constexpr int many_pitch = segment_inputs + 64;
 LOCKSTEP_CANON constexpr int many_inputs_bytes(int group) {
   return 2 * many_columns * (many_pitch + segment_inputs / group * static_cast<int>(sizeof(float)));
+}
+constexpr int many_totals_bytes =
+    strip_outputs * many_columns * static_cast<int>(sizeof(float));  // of a warp
+LOCKSTEP_CANON constexpr int many_bytes(int bits, int group, int warps, bool much_shared) {
+  return (much_shared ? streams_bytes(bits, group, warps) + warps * many_totals_bytes : 0) +
+         2 * many_inputs_bytes(group);
+}
+LOCKSTEP_CANON constexpr int many_warps(int bits, int group, bool much_shared) {
+  return much_shared && many_bytes(bits, group, 16, true) <= most_shared_bytes ? 16 : 8;
 }
 
 constexpr int norm_threads = 1024;

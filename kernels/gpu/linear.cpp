@@ -24,10 +24,10 @@ void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
       std::string(kind) + "_" + std::to_string(w.bits) + "_" + std::to_string(w.group) + "_";
   const bool streams = runtime_->copies_ahead();
   if (!args.expert && args.rows > 32 && runtime_->has_matrix_unit()) {
-    const int shared =
-        (streams ? streams_bytes(w.bits, w.group, many_warps) : 0) + 2 * many_inputs_bytes(w.group);
-    launch(kernel + "many", {blocks_of(args.rows, many_columns), blocks_of(args.strips, many_warps / halves)},
-           many_warps * 32, static_cast<size_t>(shared), args);
+    const int warps = many_warps(w.bits, w.group, streams);
+    launch(kernel + "many", {blocks_of(args.rows, many_columns), blocks_of(args.strips, warps / halves)},
+           static_cast<unsigned>(warps) * 32,
+           static_cast<size_t>(many_bytes(w.bits, w.group, warps, streams)), args);
     return;
   }
   // Kernels are made for 4, 8 or 16 rows, or 16 or 32, as the chip's tiles and registers allow.
@@ -50,9 +50,9 @@ void GpuDevice::share_out(LinearArgs& args, int columns, int halves, unsigned bl
   const PackedWeights& w = args.part[0].weights;
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
   constexpr int full_rate_warps = 20, registers = 65536, shared = 220 << 10, most_threads = 2048;
-  const int registers_of_thread = columns == 4 ? 80 : columns == 8 ? 128 : 168;
+  const int registers_of_thread = columns == 4 ? 80 : 128;
   const int64_t each = blocks_of(blocks, runtime_->multiprocessors());
-  const int most = runtime_->copies_ahead() ? most_warps / halves : fewest_warps;
+  const int most = runtime_->copies_ahead() ? most_warps(columns) / halves : fewest_warps;
   int64_t least = INT64_MAX;
   for (int warps = fewest_warps; warps <= most; ++warps) {
     const int turns = (segments + warps - 1) / warps, sums = sums_bytes(columns, halves * warps);

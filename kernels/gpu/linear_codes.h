@@ -6,32 +6,35 @@
 
 namespace lockstep::kernels::gpu {
 
-// One segment of a strip, as it comes in pieces; before(piece) while it comes, f(piece's first unit of the
-// segment, its bytes).
+// One segment of a strip, as it comes in pieces; before(the piece's first unit) while it comes, f(that
+// unit, its bytes).
 template <int group, class Weights, class B, class F>
-DEVICE_FUNCTION void each_piece(const Weights& weights, int turn, int units_left, B before, F f) {
+DEVICE_FUNCTION void each_piece(Weights& weights, int units_left, B before, F f) {
   constexpr int pieces = segment_inputs / piece_inputs, units = piece_inputs / inputs_of_unit(group);
   UNROLL for (int piece = 0; piece < pieces; ++piece) {
     if (piece * units >= units_left) break;
-    before(piece);
-    f(piece * units, weights.wait(turn * pieces + piece));
-    weights.done(turn * pieces + piece);
+    before(piece * units);
+    f(piece * units, weights.wait());
+    weights.done();
   }
 }
 
 // Adds a segment to sums that are cleared.
 template <int bits, int group, int tiles, class Weights>
 DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Columns<group, tiles>& columns,
-                                 const Weights& weights, const PackedWeights& w, int turn, int segment) {
+                                 Weights& weights, const PackedWeights& w, int segment) {
   constexpr int units = piece_inputs / inputs_of_unit(group), unit_inputs_here = inputs_of_unit(group);
   const int bytes = unit_bytes(bits, group, w.wide), first = segment * segment_inputs;
   if constexpr (whole_columns && tiles <= 4) {
     if (w.inputs % segment_inputs == 0) {
-      WholeColumns<group, tiles> whole(columns.at(segment));
+      WholeColumns<group, tiles> whole{columns, segment, {}, {}, {}};
+      constexpr bool in_turn = whole.inputs < piece_inputs;
+      const auto bring = [&](int unit) { whole.bring(unit * unit_inputs_here); };
       each_piece<group>(
-          weights, turn, segment_inputs, [&](int piece) { whole.bring(piece); },
+          weights, segment_inputs, [&](int unit) { bring(unit); },
           [&](int unit, const uint8_t* codes) {
             UNROLL for (int u = 0; u < units; ++u) {
+              if (in_turn && u > 0) bring(unit + u);
               sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
             }
           });
@@ -41,7 +44,7 @@ DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Colu
   const Columns<group, tiles> here = columns.at(segment);
   const int units_left = (w.inputs - first + unit_inputs_here - 1) / unit_inputs_here;
   each_piece<group>(
-      weights, turn, units_left, [](int) {},
+      weights, units_left, [](int) {},
       [&](int unit, const uint8_t* codes) {
         NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
           sums.add(here, codes + u * bytes, w.wide, unit + u, (w.inputs - first) / group);
@@ -74,8 +77,8 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
                         static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
   const int piece = piece_inputs / inputs_of_unit(group) * unit_bytes(bits, group, w.wide);
   const int segment_bytes = segment_inputs / piece_inputs * piece;
-  const Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data + own * segment_bytes,
-                        data + w.strip_bytes, static_cast<int64_t>(a.warps) * segment_bytes, piece);
+  Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data + own * segment_bytes,
+                  data + w.strip_bytes, static_cast<int64_t>(a.warps) * segment_bytes, piece);
   if (!a.expert) wait_for_inputs();  // weights are nobody's output
   const int first_row = a.expert ? block_y() : block_y() * columns_held;
   const int rows = a.expert ? 1 : a.rows - first_row;
@@ -85,17 +88,18 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
                                           (streams_in_shared ? halves * a.warps * Weights::shared_bytes : 0));
   const int turn_sums = halves * a.warps * columns_held * sums_pitch;
   float y[halves][per_thread] = {};
-  int added = 0;  // segments
+  int added = 0, kept = 0;  // segments; turns whose sums wait
   NO_UNROLL for (int turn = 0; turn * a.warps < segments; ++turn) {
     const int segment = turn * a.warps + own, end = (turn + 1) * a.warps;
     if (segment < segments) {
       StripSums<bits, group, tiles> sums;
       sums.clear();
-      add_segment(sums, columns, weights, w, turn, segment);
-      float* to = shared + turn % a.turns * turn_sums + warp_index() * columns_held * sums_pitch;
+      add_segment(sums, columns, weights, w, segment);
+      float* to = shared + kept * turn_sums + warp_index() * columns_held * sums_pitch;
       sums.each(lane, [&](int column, int row, float v) { to[column * sums_pitch + row] = v; });
     }
-    if (end < segments && (turn + 1) % a.turns != 0) continue;
+    if (++kept < a.turns && end < segments) continue;
+    kept = 0;
     block_barrier();
     const int last = end < segments ? end : segments;
     UNROLL for (int i = 0; i < per_thread; ++i) {

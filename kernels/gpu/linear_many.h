@@ -6,7 +6,8 @@
 
 namespace lockstep::kernels::gpu {
 
-constexpr int many_threads = many_warps * warp_lanes;
+template <int bits, int group>
+constexpr int many_threads = many_warps(bits, group, streams_in_shared) * warp_lanes;
 
 // One segment of the block's input rows.
 template <int group>
@@ -44,12 +45,12 @@ struct ManyColumns {
 };
 
 // Brings a segment, by all threads of the block.
-template <int group>
+template <int threads, int group>
 DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int segment,
                                  ManyInputs<group>& to) {
-  constexpr int quads = many_columns * (segment_inputs / 16) / many_threads;
+  constexpr int quads = many_columns * (segment_inputs / 16) / threads;
   UNROLL for (int i = 0; i < quads; ++i) {
-    const int place = thread_index() + i * many_threads, column = place / 16, k = place % 16 * 16;
+    const int place = thread_index() + i * threads, column = place / 16, k = place % 16 * 16;
     if (segment * segment_inputs + k >= a.in.length) continue;
     const uint32_t at = input_row(a, first, count, column) * static_cast<uint32_t>(a.in.length) +
                         static_cast<uint32_t>(segment * segment_inputs + k);
@@ -68,12 +69,13 @@ DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int 
   }
 }
 
-// Grid: x blocks of rows, y blocks of strips of all parts. Shared: a Stream for each warp, then two
-// ManyInputs; of a pair the upper warps have the strips of up, and leave their sums there at the end.
+// Grid: x blocks of rows, y blocks of strips of all parts. Shared: a Stream and the totals of each warp, then
+// two ManyInputs; of a pair the upper warps have the strips of up, and leave their sums there at the end.
 template <int bits, int group, bool pair>
 DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   constexpr int tiles = many_columns / tile_inputs, halves = pair ? 2 : 1;
-  constexpr int block_strips = many_warps / halves;
+  constexpr int threads = many_threads<bits, group>, warps = threads / warp_lanes;
+  constexpr int block_strips = warps / halves;
   constexpr int units = piece_inputs / inputs_of_unit(group);
   using Weights = WeightStream<bits, group>;
   let_next_start();
@@ -89,37 +91,40 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   strip -= part.first_strip;
   const uint8_t* data = w.data + static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
   const int bytes = unit_bytes(bits, group, w.wide);
-  const Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data, data + w.strip_bytes,
-                        static_cast<int64_t>(segment_inputs / piece_inputs) * units * bytes, units * bytes);
-  auto* inputs = reinterpret_cast<ManyInputs<group>*>(
-      shared_memory() + (streams_in_shared ? many_warps * Weights::shared_bytes : 0));
+  Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data, data + w.strip_bytes,
+                  static_cast<int64_t>(segment_inputs / piece_inputs) * units * bytes, units * bytes);
+  constexpr int streams = streams_in_shared ? warps * Weights::shared_bytes : 0;
+  constexpr int totals = streams_in_shared ? warps * many_totals_bytes : 0;
+  auto* total = reinterpret_cast<float*>(shared_memory() + streams + warp_index() * many_totals_bytes) + lane;
+  auto* inputs = reinterpret_cast<ManyInputs<group>*>(shared_memory() + streams + totals);
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
   const int first_row = block_x() * many_columns, rows = a.rows - first_row;
   StripSums<bits, group, tiles> y;
-  load_inputs(a, first_row, rows, 0, inputs[0]);
+  load_inputs<threads>(a, first_row, rows, 0, inputs[0]);
   block_barrier();
   NO_UNROLL for (int segment = 0; segment < segments; ++segment) {
-    if (segment + 1 < segments) load_inputs(a, first_row, rows, segment + 1, inputs[(segment + 1) % 2]);
+    if (segment + 1 < segments)
+      load_inputs<threads>(a, first_row, rows, segment + 1, inputs[(segment + 1) % 2]);
     StripSums<bits, group, tiles> sums;
     sums.clear();
     const ManyColumns<group> columns = {inputs[segment % 2]};
     const int inputs_left = w.inputs - segment * segment_inputs;
     const int units_left = (inputs_left + inputs_of_unit(group) - 1) / inputs_of_unit(group);
     each_piece<group>(
-        weights, segment, units_left, [](int) {},
+        weights, units_left, [](int) {},
         [&](int unit, const uint8_t* codes) {
           NO_UNROLL for (int u = 0; u < units && unit + u < units_left; ++u) {
             sums.add(columns, codes + u * bytes, w.wide, unit + u, inputs_left / group);
           }
         });
-    UNROLL for (int t = 0; t < strip_tiles; ++t) {
-      UNROLL for (int n = 0; n < tiles; ++n) {
-        UNROLL for (int i = 0; i < tile_results; ++i) {
-          y.sum[t][n][i] = segment == 0 ? sums.sum[t][n][i] : y.sum[t][n][i] + sums.sum[t][n][i];
-        }
-      }
+    UNROLL for (int i = 0; i < sums.held; ++i) {
+      float& here = streams_in_shared ? total[i * warp_lanes] : y.number(i);
+      here = segment == 0 ? sums.number(i) : here + sums.number(i);
     }
     block_barrier();
+  }
+  if constexpr (streams_in_shared) {
+    UNROLL for (int i = 0; i < y.held; ++i) y.number(i) = total[i * warp_lanes];
   }
   auto* up = reinterpret_cast<float*>(inputs) + warp_index() % block_strips * many_columns * sums_pitch;
   if constexpr (pair) {

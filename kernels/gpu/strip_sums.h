@@ -51,50 +51,53 @@ struct Columns {
   DEVICE_METHOD float sum_of(int n, int g) const { return sum[scale[n] + static_cast<uint32_t>(g)]; }
 };
 
-// The same for rows of whole segments: multipliers and sums of a segment are brought at once, and the numbers
-// of a piece before they are needed.
+// The same for rows of whole segments: all that so many units need is brought at once, before they are used.
 template <int group, int tiles>
 struct WholeColumns {
-  static constexpr int groups = segment_inputs / group, units = piece_inputs / 64;
-  const int8_t* own[tile_planes][tiles];
+  // More would leave too few warps to a multiprocessor.
+  static constexpr int inputs = tiles > 2 ? inputs_of_unit(group) : piece_inputs;
+  static constexpr int groups = inputs / group, quads = inputs / 64;
+  const Columns<group, tiles>& all;
+  int segment;
   float multiplier[tiles][groups], sum[tiles][groups];
-  TileB piece[tile_planes][tiles][units][2];
+  TileB held[tile_planes][tiles][quads][2];
 
-  DEVICE_METHOD explicit WholeColumns(const Columns<group, tiles>& from) {
+  // From input k of the segment on.
+  DEVICE_METHOD void bring(int k) {
+    const auto group_index = static_cast<uint32_t>(segment * (segment_inputs / group) + k / group);
     UNROLL for (int n = 0; n < tiles; ++n) {
-      UNROLL for (int p = 0; p < tile_planes; ++p) own[p][n] = from.bytes(p, n, 0);
-      load(from.multiplier + from.scale[n], multiplier[n]);
-      load(from.sum + from.scale[n], sum[n]);
+      load(all.multiplier + (all.scale[n] + group_index), multiplier[n]);
+      load(all.sum + (all.scale[n] + group_index), sum[n]);
     }
-  }
-  DEVICE_METHOD void bring(int index) {
-    UNROLL for (int u = 0; u < units; ++u) {
+    UNROLL for (int u = 0; u < quads; ++u) {
       UNROLL for (int n = 0; n < tiles; ++n) {
         UNROLL for (int p = 0; p < tile_planes; ++p) {
-          const int8_t* from = own[p][n] + index * piece_inputs + u * 64;
+          const int8_t* from = all.bytes(p, n, segment * segment_inputs + k + u * 64);
           if constexpr (group == 32) {
             UNROLL for (int s = 0; s < 2; ++s) {
-              piece[p][n][u][s] = tile_b_plain(from + s * step_inputs, lane_index());
+              held[p][n][u][s] = tile_b_plain(from + s * step_inputs, lane_index());
             }
           } else {
-            tile_b_two(from, lane_index(), piece[p][n][u]);
+            tile_b_two(from, lane_index(), held[p][n][u]);
           }
         }
       }
     }
   }
   DEVICE_METHOD TileB one(int p, int n, int k) const {
-    return piece[p][n][k / 64 % units][k / step_inputs % 2];
+    return held[p][n][k / 64 % quads][k / step_inputs % 2];
   }
   DEVICE_METHOD void two(int p, int n, int k, TileB* to) const {
-    UNROLL for (int s = 0; s < 2; ++s) to[s] = piece[p][n][k / 64 % units][s];
+    UNROLL for (int s = 0; s < 2; ++s) to[s] = held[p][n][k / 64 % quads][s];
   }
-  DEVICE_METHOD float multiplier_of(int n, int g) const { return multiplier[n][g]; }
-  DEVICE_METHOD float sum_of(int n, int g) const { return sum[n][g]; }
+  DEVICE_METHOD float multiplier_of(int n, int g) const { return multiplier[n][g % groups]; }
+  DEVICE_METHOD float sum_of(int n, int g) const { return sum[n][g % groups]; }
 
  private:
   static DEVICE_METHOD void load(const float* from, float* to) {
-    if constexpr (groups == 2) {
+    if constexpr (groups == 1) {
+      *to = *from;
+    } else if constexpr (groups == 2) {
       const Duo d = *reinterpret_cast<const Duo*>(from);
       UNROLL for (int i = 0; i < 2; ++i) to[i] = canon::float_of(d.word[i]);
     } else {
@@ -111,15 +114,13 @@ struct StripSums {
   static constexpr int unit = inputs_of_unit(group), steps = unit / step_inputs;
   static constexpr int lane_pairs = strip_tiles * lane_tile_rows;  // scales and biases of a lane
   static constexpr int group_steps = group / step_inputs, groups_of_unit = unit / group;
+  static constexpr int held = strip_tiles * tiles * tile_results;
   float sum[strip_tiles][tiles][tile_results];
 
-  DEVICE_METHOD void clear() {
-    UNROLL for (int t = 0; t < strip_tiles; ++t) {
-      UNROLL for (int n = 0; n < tiles; ++n) {
-        UNROLL for (int i = 0; i < tile_results; ++i) sum[t][n][i] = 0.0f;
-      }
-    }
+  DEVICE_METHOD float& number(int i) {
+    return sum[i / tile_results / tiles][i / tile_results % tiles][i % tile_results];
   }
+  DEVICE_METHOD void clear() { UNROLL for (int i = 0; i < held; ++i) number(i) = 0.0f; }
 
   // f(column, output of the strip, sum) for all that the lane holds.
   template <class F>

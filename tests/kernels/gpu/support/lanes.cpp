@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/device/lanes.h"
+#include "kernels/gpu/layout.h"
 #include "kernels/kernels.h"
 
 #ifndef __x86_64__
@@ -47,7 +48,7 @@ namespace {
 
 constexpr int warp = 32;
 constexpr size_t stack_bytes = 64 << 10;
-constexpr size_t most_shared = 256 << 10;
+constexpr size_t most_shared = gpu::most_shared_bytes;
 constexpr size_t shared_guard = 64;
 
 struct Kernel {
