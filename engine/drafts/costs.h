@@ -14,8 +14,9 @@ namespace lockstep::engine {
 class TimeByRows {
  public:
   // The first of a number of rows sets its time. Later ones blend in, and carry the other numbers along: a
-  // machine that is slower now is slower with any number of rows.
-  void measured(int rows, double seconds);
+  // machine that is slower now is slower with any number of rows. Returns how much slower.
+  double measured(int rows, double seconds);
+  void scale(double factor);
   // Between two numbers that were measured, a line; beyond the last, the last line goes on. 0 before anything
   // was measured.
   double at(int rows) const;
@@ -27,6 +28,9 @@ class TimeByRows {
 struct RoundCosts {
   TimeByRows round;  // of decoded rows, guesses among them
   TimeByRows draft;  // of one guess of the multi-token head for each of so many lanes
+
+  // A slower machine is slower with guesses too, which nobody may be timing now.
+  void measured_round(int rows, double seconds) { draft.scale(round.measured(rows, seconds)); }
 };
 
 // What one lane could try.

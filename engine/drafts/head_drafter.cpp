@@ -126,7 +126,11 @@ void HeadDrafter::learn(Lane& lane, int right, int tested) {
   for (int step = 0; step < std::min(all, tested); ++step) {
     const bool stood = step < tried ? step < right : lane.head_probe == lane.tokens.back();
     sureness_.tested(step, lane.head_sure[step], stood);
-    (step ? lane.head_next : lane.head_first).tested(stood);
+    Acceptance& all_lanes = step ? next_ : first_;
+    std::optional<Acceptance>& own = step ? lane.head_next : lane.head_first;
+    if (!own) own = all_lanes;
+    own->tested(stood);
+    all_lanes.tested(stood);
   }
 }
 

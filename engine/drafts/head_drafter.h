@@ -15,7 +15,9 @@ class HeadDrafter final : public Drafter {
   HeadDrafter(Forward& forward, LogitRows& logits, TimeByRows& times)
       : forward_(forward), logits_(logits), times_(times) {}
 
-  Chance chance(const Lane& lane) const override { return {lane.head_first.mean(), lane.head_next.mean()}; }
+  Chance chance(const Lane& lane) const override {
+    return {lane.head_first.value_or(first_).mean(), lane.head_next.value_or(next_).mean()};
+  }
   bool computed() const override { return true; }
   void draft(std::span<const Stood>, std::span<const DraftWish>) override;
   // Reads all rows that stand, and those that waited: what is going to be kept of these lanes needs them.
@@ -44,6 +46,7 @@ class HeadDrafter final : public Drafter {
   LogitRows& logits_;
   TimeByRows& times_;
   Sureness sureness_;
+  Acceptance first_{0.7}, next_{0.4};  // of all lanes, and of a new one
 };
 
 }  // namespace lockstep::engine

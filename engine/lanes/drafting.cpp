@@ -7,9 +7,9 @@
 namespace lockstep::engine {
 namespace {
 
-// Tokens between two looks at a head that is not in use. A guess that is as good as sure is tried, which also
-// tells what such a round takes now.
-constexpr int probe_every = 32;
+// Tokens between two looks at a head that is not in use. A lane that is alone tries a guess that is as good
+// as sure, which also tells what such a round takes now.
+constexpr int probe_alone_every = 16, probe_every = 32;
 constexpr double sure_enough = 0.9, never = 2;
 // To begin with drafts, and to go on with them, they must promise so much.
 constexpr double begin_gain = 1.06, go_on_gain = 1.02;
@@ -97,15 +97,16 @@ void Runner::draft() {
 }
 
 void Runner::draft_by_head(std::span<const Stood> stood, std::vector<DraftWish> computed) {
+  const bool alone = active_.size() == 1;
   const auto looked_at = [&](const Share& share) {
     const Lane& lane = *share.lane;
     return !share.over && lane.pending() == 1 && lane.job.sampling.draft != Sampling::Draft::never &&
-           lane.guesses.empty() && lane.reply.tokens.size() % probe_every == 1;
+           lane.guesses.empty() && lane.reply.tokens.size() % (alone ? probe_alone_every : probe_every) == 1;
   };
   if (computed.empty())
     for (const Share& share : shares_)
       if (looked_at(share) && static_cast<int>(computed.size()) < limits_.draft_rows)
-        computed.push_back({share.lane, 1, most_guesses(*share.lane) > 0 ? sure_enough : never});
+        computed.push_back({share.lane, 1, alone && most_guesses(*share.lane) > 0 ? sure_enough : never});
   head_->draft(stood, computed);
 }
 

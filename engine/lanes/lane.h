@@ -37,10 +37,11 @@ struct Lane {
   bool from_disk = false;
   std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
   Copies copies;                // of `tokens`, as an index
-  Acceptance head_first{0.7}, head_next{0.4};  // of the multi-token head's first guess, and of later ones
-  int head_held = 0;                           // positions before `done` that the head has yet to read
-  std::vector<int32_t> guesses;                // at what follows `tokens`, to be tried in the next round
-  bool guesses_computed = false;               // by the head
+  std::optional<Acceptance> head_first,
+      head_next;                      // of the multi-token head's first guess, and of later ones
+  int head_held = 0;                  // positions before `done` that the head has yet to read
+  std::vector<int32_t> guesses;       // at what follows `tokens`, to be tried in the next round
+  bool guesses_computed = false;      // by the head
   std::optional<int32_t> head_probe;  // the head's guess after those: not tried, to see how good it is
   std::vector<float> head_sure;       // the chance that the head gives each of its guesses, the probe's last
   Reply reply;

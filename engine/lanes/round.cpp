@@ -92,7 +92,7 @@ bool Runner::turn() {
   for (const Share& share : shares_) stands.push_back(share.stands);
   forward_.settle(batch, stands);
   const double time = seconds(Clock::now() - start);
-  if (decoded == batch.rows()) costs_.round.measured(batch.rows(), time);
+  if (decoded == batch.rows()) costs_.measured_round(batch.rows(), time);
   ++counts_.rounds;
   end_round();
   if (prompts.rows > 0)

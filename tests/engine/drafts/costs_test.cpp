@@ -46,6 +46,24 @@ TEST_CASE("one hiccup moves a time little, a slower machine carries all of them 
   CHECK(times.at(8) > times.at(1) * 1.2);
 }
 
+TEST_CASE("a machine that is slower for a while leaves the times nearly in proportion") {
+  RoundCosts costs;
+  costs.measured_round(1, 1.0);
+  costs.measured_round(2, 1.4);
+  costs.draft.measured(1, 0.2);
+  for (int i = 0; i < 300; ++i) costs.measured_round(2, 1.4 * 1.5);
+  CHECK(costs.round.at(2) == Approx(1.4 * 1.5).epsilon(0.01));
+  CHECK(costs.round.at(2) / costs.round.at(1) < 1.4 * 1.11);
+  CHECK(costs.draft.at(1) > 0.2 * 1.5 / 1.11);
+  CHECK(costs.draft.at(1) < 0.2 * 1.5);
+  // What rows cost by themselves is found out too.
+  for (int i = 0; i < 500; ++i) {
+    costs.measured_round(1, 1.0);
+    costs.measured_round(2, 1.2);
+  }
+  CHECK(costs.round.at(2) / costs.round.at(1) == Approx(1.2).epsilon(0.01));
+}
+
 TEST_CASE("guesses are made where they pay and only there") {
   const RoundCosts memory_bound = costs_with(0.01, 0.05), compute_bound = costs_with(5, 0.5);
   const DraftOffer good{{0.9, 0.9}, 8, true}, bad{{0.05, 0.05}, 8, true}, copied{{0.9, 0.9}, 8, false};
