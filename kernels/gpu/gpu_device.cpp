@@ -214,7 +214,7 @@ void GpuDevice::run(const ConvolutionReplay& op) {
   convolve({op.round, channels, op.shape.taps, op.x, nullptr, op.state, nullptr}, op.shape);
 }
 
-void GpuDevice::delta(const char* kind, const DeltaArgs& args) {
+void GpuDevice::delta(const char* kind, const DeltaArgs& args, int at_once) {
   const DeltaShape& s = args.shape;
   if (s.key_dim > 128) {
     throw DeviceError(
@@ -223,7 +223,8 @@ void GpuDevice::delta(const char* kind, const DeltaArgs& args) {
   }
   const bool whole = (s.key_dim == 64 || s.key_dim == 128) && s.value_dim % 32 == 0;
   const int dimensions = whole ? s.key_dim : 128;
-  const size_t shared = 2 * (static_cast<size_t>(dimensions) * 2 + 4) * sizeof(float);
+  const size_t shared =
+      2 * static_cast<size_t>(at_once) * (static_cast<size_t>(dimensions) * 2 + 4) * sizeof(float);
   launch(
       std::string(kind) + "_" + (whole ? std::to_string(dimensions) : "any"),
       {blocks_of(s.value_dim, 32), static_cast<unsigned>(s.value_heads), rows_of_grid(args.round.sequences)},
@@ -249,7 +250,11 @@ void GpuDevice::run(const DeltaRule& op) {
                        op.update,
                        op.out,
                        op.blocks && !straddle ? *op.blocks : Blocks{}};
-  delta("delta_rule", args);
+  if (op.round.most_rows > 1) {
+    delta("delta_rows", args, delta_rows_at_once);
+  } else {
+    delta("delta_rule", args, 1);
+  }
   launch("delta_norm", {blocks_of(op.shape.value_heads, 4), rows_of_grid(op.round.rows)}, 128, 0, args);
   if (straddle) quantize(op.round.rows, op.out, op.blocks);
 }
@@ -265,7 +270,7 @@ void GpuDevice::run(const DeltaReplay& op) {
   args.dt_bias = op.dt_bias;
   args.update = const_cast<float*>(op.update);
   args.state = op.state;
-  delta("delta_replay", args);
+  delta("delta_replay", args, 1);
 }
 
 }  // namespace lockstep::kernels::gpu

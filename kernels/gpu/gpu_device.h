@@ -85,7 +85,7 @@ class GpuDevice final : public Device {
   void linear(const char* kind, const LinearArgs&, int halves);
   void share_out(LinearArgs&, int columns, int halves, unsigned blocks) const;
   void convolve(const ConvolutionArgs&, const DeltaShape&);
-  void delta(const char* kind, const DeltaArgs&);
+  void delta(const char* kind, const DeltaArgs&, int at_once);  // rows that the kernel prepares at once
   template <class Args>
   void launch(const std::string& kernel, Grid blocks, unsigned threads, size_t shared_bytes,
               const Args& args) {

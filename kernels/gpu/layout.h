@@ -57,6 +57,8 @@ LOCKSTEP_CANON constexpr int many_warps(int bits, int group, bool much_shared) {
   return much_shared && many_bytes(bits, group, 16, true) <= most_shared_bytes ? 16 : 8;
 }
 
+constexpr int delta_rows_at_once = 4;
+
 constexpr int norm_threads = 1024;
 constexpr int most_norm_length = 16 * norm_threads - 1;  // and one number more, in 64 KiB of shared memory
 
