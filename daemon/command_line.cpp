@@ -19,7 +19,7 @@ constexpr std::array overrides{
     Override{"--model", "model", "DIR", "directory of the checkpoint"},
     Override{"--device", "device", "NAME", "what computes, or auto"},
     Override{"--threads", "threads", "N", "CPU threads that compute"},
-    Override{"--listen", "listen", "ADDRESS:PORT", "loopback address of HTTP, or none"},
+    Override{"--listen", "listen", "ADDRESS:PORT", "address of HTTP, or none"},
     Override{"--socket-dir", "socket_dir", "DIR", "directory of the Unix sockets"},
 };
 
@@ -119,7 +119,8 @@ CommandLine read_command_line(int argc, const char* const* argv) {
   if (!place.empty()) command.configuration.engine.snapshots = std::filesystem::absolute(place);
   if (snapshots->parsed() && command.configuration.engine.snapshots.empty())
     throw StartFailure(ExitStatus::usage,
-                       "no directory of snapshots is configured; name it after the command");
+                       "no directory of snapshots is configured; name it after the command (the service's is "
+                       "/var/cache/lockstep)");
   return command;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
 
 #include "daemon/limits.h"
@@ -50,7 +49,7 @@ Event event_of(ExitStatus status) {
 }
 
 void log_event(Event event, std::string_view text, LogLevel level) {
-  if (std::getenv("JOURNAL_STREAM")) {
+  if (goes_to_journal()) {
     // Priorities are those of syslog(3).
     const std::string id(std::ranges::find(entries, event, &EventEntry::event)->id);
     const std::string line = printable(text, limits::log_line_bytes);

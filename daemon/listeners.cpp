@@ -146,6 +146,8 @@ void ListeningSocket::remove_with(fs::path path) {
   inode_ = about.st_ino;
 }
 
+void check_address(const std::string& text) { parse_address(text); }
+
 ListeningSocket listen_on_tcp(const std::string& text) {
   const Address address = parse_address(text);
   const int descriptor = new_socket(address.storage.ss_family);

@@ -35,6 +35,9 @@ class ListeningSocket {
   ino_t inode_ = 0;
 };
 
+// Whether listen_on_tcp() would take the text: StartFailure if not.
+void check_address(const std::string& address);
+
 // ADDRESS:PORT; port 0 lets the kernel choose.
 ListeningSocket listen_on_tcp(const std::string& address);
 

@@ -14,14 +14,6 @@ namespace {
 
 std::atomic<LogLevel> threshold{LogLevel::info};
 
-// JOURNAL_STREAM names the device and inode that standard error has when it goes to the journal.
-bool goes_to_journal() {
-  const char* stream = std::getenv("JOURNAL_STREAM");
-  struct stat about {};
-  if (!stream || fstat(STDERR_FILENO, &about) != 0) return false;
-  return stream == std::to_string(about.st_dev) + ":" + std::to_string(about.st_ino);
-}
-
 std::string_view prefix(LogLevel level) {
   static const bool journal = goes_to_journal();
   if (!journal) return "lockstepd: ";
@@ -37,6 +29,14 @@ std::string_view prefix(LogLevel level) {
 }  // namespace
 
 void set_log_level(LogLevel level) { threshold = level; }
+
+// JOURNAL_STREAM names the device and inode that standard error has when it goes to the journal.
+bool goes_to_journal() {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat about {};
+  if (!stream || fstat(STDERR_FILENO, &about) != 0) return false;
+  return stream == std::to_string(about.st_dev) + ":" + std::to_string(about.st_ino);
+}
 
 void log(LogLevel level, std::string_view text) {
   if (level > threshold.load()) return;

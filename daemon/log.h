@@ -10,6 +10,8 @@ namespace lockstep::daemon {
 enum class LogLevel { error, warning, info, debug };
 
 void set_log_level(LogLevel level);
+// Whether standard error is the journal's, which a process that inherits JOURNAL_STREAM need not have.
+bool goes_to_journal();
 // Control characters in `text` are written as \xNN, so that one event stays one line.
 void log(LogLevel level, std::string_view text);
 

@@ -55,7 +55,10 @@ int main(int argc, char** argv) {
         std::cout << sandbox.text() << std::flush;
         break;
       }
-      case CommandLine::Action::check_config: print_configuration(command.configuration, std::cout); break;
+      case CommandLine::Action::check_config:
+        if (command.configuration.listen != "none") check_address(command.configuration.listen);
+        print_configuration(command.configuration, std::cout);
+        break;
       case CommandLine::Action::inspect: {
         const engine::Inspection model = engine::inspect(options);
         std::cout << (command.json ? inspection_json(model) : inspection_text(model)) << std::flush;

@@ -101,7 +101,7 @@ std::vector<PathRule> Sandbox::rules(bool owns_sockets, bool owns_directory) con
   if (may_use_gpu()) {
     for (const char* path : of_gpus) rules.push_back({path, Access::read});
     for (const char* path : devices_of_gpus) rules.push_back({path, Access::device});
-    rules.push_back({"/dev/shm", Access::store});
+    for (const char* path : {"/dev/shm", "/tmp"}) rules.push_back({path, Access::store});  // ROCm needs both
     rules.push_back({"/proc/self/task", Access::device});  // cuInit() fails where it cannot name its threads
     for (int i = 0; i < 16; ++i) rules.push_back({"/dev/nvidia" + std::to_string(i), Access::device});
   }

@@ -8,7 +8,7 @@ from trees import ROOT
 
 QUESTION = "Who are you?"
 CHAT = "/v1/chat/completions"
-EXPOSURE = {"12": 0.7, "13": 0.5}
+EXPOSURE = {"12": 0.4, "13": 0.2}
 
 
 def expect(text, said):

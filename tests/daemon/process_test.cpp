@@ -106,6 +106,17 @@ TEST_CASE("lockstepd: a mistake in the configuration is status 3 with file and l
   Process good({{"--config", file, "--check-config"}, {}, {}, false});
   CHECK(good.wait() == 0);
   CHECK_THAT(good.output(), Catch::Contains("threads = 2\n"));
+  const Failure address = failed({"--config", file, "--listen", "nonsense", "--check-config"});
+  CHECK(address.status == 7);
+  CHECK_THAT(address.text, Catch::StartsWith("listen = \"nonsense\" is not ADDRESS:PORT"));
+}
+
+TEST_CASE("lockstepd: what inherits JOURNAL_STREAM, but not the journal's stream, says why it ends") {
+  TemporaryDirectory directory;
+  const std::string file = (directory.path / "c.toml").string();
+  Process process({{"--config", file}, {{"JOURNAL_STREAM", "1:2"}}, {}, false});
+  CHECK(process.wait() == 3);
+  CHECK_THAT(process.errors(), Catch::Contains(file + ": cannot be read"));
 }
 
 TEST_CASE("lockstepd: a start that fails is one sentence, its own status, and nothing left behind") {
