@@ -96,18 +96,22 @@ void Pool::run_shared(int tasks, Call call, const void* context) {
 
 void Pool::work(int self) {
   Worker& worker = *workers_[self];
-  uint32_t seen = 0;
-  while (wait_for_run(self, seen)) {
-    seen = run_of(ranges_[self].left.load(std::memory_order_acquire));
-    const uint64_t count = take_all(self, seen);
+  uint32_t run = 0;
+  while (wait_for_run(self, run)) {
+    const uint64_t count = take_all(self, run);
     if (count)
       worker.done.store(worker.done.load(std::memory_order_relaxed) + count, std::memory_order_release);
   }
 }
 
-// Until the worker's own range shows another run than the one seen. False when the pool stops.
-bool Pool::wait_for_run(int self, uint32_t seen) {
-  const auto fresh = [&] { return run_of(ranges_[self].left.load(std::memory_order_acquire)) != seen; };
+// Until the worker's own range shows another run than the one seen, which `run` then is: what comes after it
+// is another one again. False when the pool stops.
+bool Pool::wait_for_run(int self, uint32_t& run) {
+  const uint32_t seen = run;
+  const auto fresh = [&] {
+    run = run_of(ranges_[self].left.load(std::memory_order_acquire));
+    return run != seen;
+  };
   while (!spin(fresh)) {
     auto& asleep = workers_[self]->asleep;
     asleep.store(1);

@@ -71,7 +71,7 @@ class Pool {
 
   void run_shared(int tasks, Call call, const void* context);
   void work(int self);
-  bool wait_for_run(int self, uint32_t seen);
+  bool wait_for_run(int self, uint32_t& run);
   uint64_t take_all(int self, uint32_t run);
   uint64_t take(Range& range, uint32_t run);
   void execute(const Job& job, int first, int count);

@@ -86,6 +86,15 @@ TEST_CASE("a pool works after it slept and uses no CPU meanwhile") {
   }
 }
 
+TEST_CASE("a pool ends while its threads are late for its last run") {
+  for (int i = 0; i < 2000; ++i) {
+    Pool pool(2 + i % 7);
+    std::atomic<int> count{0};
+    for (int run = 0; run < i % 3; ++run) pool.run(16, [&](int) { ++count; });
+    REQUIRE(count == i % 3 * 16);
+  }
+}
+
 TEST_CASE("pools of one process do not disturb each other") {
   std::vector<std::thread> owners;
   std::atomic<int> wrong{0};
