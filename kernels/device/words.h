@@ -79,6 +79,12 @@ DEVICE_FUNCTION void block_barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   } else {
+    // The fence alone may leave operations on their way: it relies on the order that shared memory keeps.
+#if defined(__GFX12__)
+    asm volatile("s_wait_dscnt 0x0" ::: "memory");
+#else
+    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+#endif
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
