@@ -46,8 +46,7 @@ std::vector<double> repeated(const std::function<double()>& measure) {
 class ModelBench {
  public:
   ModelBench(std::ostream& out, Options options) : out_(out), options_(std::move(options)) {
-    copy_ = kernels::copy_rate(options_.device, options_.threads);
-    make_room();
+    if (make_room()) copy_ = kernels::copy_rate(options_.device, options_.threads);
     engine_ = Engine::open(options_, [&](const std::string& line) { out_ << line << "\n"; });
   }
 
@@ -69,9 +68,10 @@ class ModelBench {
 
  private:
   // Sets a context that all lines take and a cache that keeps a line's prompts, as far as the model, the
-  // options and the memory allow.
-  void make_room() {
+  // options and the memory allow. False of a model that cannot be opened.
+  bool make_room() {
     const Inspection model = inspect(options_);
+    if (!model.problems.empty()) return false;
     const int most = options_.context ? options_.context : model.context;
     options_.context = std::min(most, 65536 + 256);
     for (;; options_.context /= 2) {
@@ -86,10 +86,11 @@ class ModelBench {
       const uint64_t needed = model.weight_bytes + model.scratch_bytes + options_.cache +
                               model.state_bytes * static_cast<uint64_t>(options_.lanes) +
                               model.position_bytes * positions;
-      if (needed <= model.budget) return;
+      if (needed <= model.budget) return true;
       if (options_.context <= 4096) break;
     }
     options_.cache = 0;  // too little memory: what is left
+    return true;
   }
   int reply() const { return std::min(128, options_.context / 4); }
   std::optional<int> room_for(const Length& length) const {
