@@ -37,8 +37,8 @@ struct Lane {
   bool from_disk = false;
   std::vector<Border> borders;  // beyond `done`, rising: where its rows stop and a checkpoint is kept
   Copies copies;                // of `tokens`, as an index
-  std::optional<Acceptance> head_first,
-      head_next;                      // of the multi-token head's first guess, and of later ones
+  // Of the multi-token head's first guess, and of later ones; none before one was tested.
+  std::optional<Acceptance> head_first, head_next;
   int head_held = 0;                  // positions before `done` that the head has yet to read
   std::vector<int32_t> guesses;       // at what follows `tokens`, to be tried in the next round
   bool guesses_computed = false;      // by the head

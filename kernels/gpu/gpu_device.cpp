@@ -234,7 +234,7 @@ void GpuDevice::delta(const char* kind, const DeltaArgs& args, int at_once) {
 void GpuDevice::run(const DeltaRule& op) {
   if (op.round.rows == 0) return;
   const bool straddle =
-      op.blocks && op.shape.value_dim % op.blocks->group != 0;  // blocks, the heads' borders
+      op.blocks && op.shape.value_dim % op.blocks->group != 0;  // a block has numbers of two heads
   const DeltaArgs args{op.round,
                        op.shape,
                        op.qkv,

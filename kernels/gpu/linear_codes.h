@@ -30,14 +30,12 @@ DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Colu
       WholeColumns<group, tiles> whole{columns, segment, {}, {}, {}};
       constexpr bool in_turn = whole.inputs < piece_inputs;
       const auto bring = [&](int unit) { whole.bring(unit * unit_inputs_here); };
-      each_piece<group>(
-          weights, segment_inputs, [&](int unit) { bring(unit); },
-          [&](int unit, const uint8_t* codes) {
-            UNROLL for (int u = 0; u < units; ++u) {
-              if (in_turn && u > 0) bring(unit + u);
-              sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
-            }
-          });
+      each_piece<group>(weights, segment_inputs, bring, [&](int unit, const uint8_t* codes) {
+        UNROLL for (int u = 0; u < units; ++u) {
+          if (in_turn && u > 0) bring(unit + u);
+          sums.add(whole, codes + u * bytes, w.wide, unit + u, segment_inputs);
+        }
+      });
       return;
     }
   }
