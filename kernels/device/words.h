@@ -70,6 +70,10 @@ DEVICE_FUNCTION int block_x() { return static_cast<int>(__builtin_amdgcn_workgro
 DEVICE_FUNCTION int block_y() { return static_cast<int>(__builtin_amdgcn_workgroup_id_y()); }
 DEVICE_FUNCTION int block_z() { return static_cast<int>(__builtin_amdgcn_workgroup_id_z()); }
 
+#if defined(__GFX12__)
+extern "C" __attribute__((device)) void amd_wait_dscnt(uint16_t) __asm("llvm.amdgcn.s.wait.dscnt");
+#endif
+
 // Waits for all threads of the block and for what they wrote, to shared memory and, where `memory` is true,
 // to device memory.
 template <bool memory = false>
@@ -79,15 +83,18 @@ DEVICE_FUNCTION void block_barrier() {
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
   } else {
-    // The fence alone may leave operations on their way: it relies on the order that shared memory keeps.
+    // The wait is said in words: LLVM drops that of a workgroup's fence in a loop. For the compiler's order
+    // a wavefront's fence is enough.
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
 #if defined(__GFX12__)
-    asm volatile("s_wait_dscnt 0x0" ::: "memory");
+    amd_wait_dscnt(0);
+#elif defined(__GFX11__)
+    __builtin_amdgcn_s_waitcnt(0xfc07);  // lgkmcnt(0)
 #else
-    asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+    __builtin_amdgcn_s_waitcnt(0xc07f);  // lgkmcnt(0)
 #endif
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
     __builtin_amdgcn_s_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
   }
 }
 // The same for the lanes of one warp and shared memory.
