@@ -40,12 +40,13 @@ void Runner::measure() {
     batch.add(tokens, 0, {&page, 1}, 0, rows - 1);
     batch.logit_rows = hidden;
     batch.candidates = 1;
-    costs_.round.measured(rows, timed([&] {
-                            forward_.run(batch);
-                            logits_.read(rows, config_.vocabulary, 1);
-                            forward_.settle(batch, std::vector<int>{rows});
-                            device_.wait();
-                          }));
+    const auto round = [&] {  // with the replay of the one before
+      forward_.run(batch);
+      logits_.read(rows, config_.vocabulary, 1);
+      forward_.settle(batch, std::vector<int>{rows});
+    };
+    round();
+    costs_.round.measured(rows, timed(round));
     if (head_ && rows <= limits_.lanes)
       costs_.draft.measured(rows, timed([&] {
                               forward_.draft(batch, hidden);

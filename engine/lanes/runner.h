@@ -133,6 +133,7 @@ class Runner {
   Spoiler spoiler_;
   std::optional<HeadDrafter> head_;  // if the checkpoint has a multi-token head
   bool drafting_ = false;            // the last round with a choice had guesses
+  bool guessed_ = false;             // the last round had guesses
   int touched_slots_ = 0;            // slots before this one have been used
   int ready_slots_ = 0, ready_pages_ = 0;
   Counts counts_;

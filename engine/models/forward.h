@@ -59,14 +59,14 @@ class Forward {
   void copy_state(int from, int to);         // slots
   void copy_page(int32_t from, int32_t to);  // pages
   // As bytes in host memory, state_bytes() and page_bytes() long, in a layout of the device's own.
-  void read_state(int slot, std::byte* host) const;
+  void read_state(int slot, std::byte* host);
   void write_state(int slot, const std::byte* host);
   void read_page(int32_t page, std::byte* host) const;
   void write_page(int32_t page, const std::byte* host);
   // Runs the batch; pages and recurrent states of its lanes advance by their rows.
   void run(const Batch&);
   // After run() of a batch with drafts: of sequence i the first stands[i] rows stand, 1 or more; the states
-  // of its drafted lanes advance by them.
+  // of its drafted lanes advance by them before anybody reads them.
   void settle(const Batch&, std::span<const int> stands);
   // Of the logit_rows of the last run(), [][vocabulary], or draft(), [][draft_vocabulary()], in device
   // memory.
@@ -109,7 +109,8 @@ class Forward {
   void begin_draft(const Batch&);
   void read_draft_layer(const Batch&);
   void draft_layer(const Batch&);
-  void settle_layers(const kernels::Round&);
+  void catch_up();
+  void replay(const DeltaWeights&, size_t index);
   void norm_into_hidden(const float* add, const DeviceFloats& weight, const kernels::Matrix& reader);
   void norm_stream(const DeviceFloats& weight, float* out);
   const Recurrence& recurrence(size_t index) const;
@@ -126,8 +127,9 @@ class Forward {
   const kernels::AttentionShape attention_;
   const kernels::DeltaShape delta_;
   kernels::Round round_;
-  bool drafted_ = false;  // whether the last run() had drafts
-  int found_ = 0;         // bytes of candidates
+  bool drafted_ = false;    // whether the last run() had drafts
+  kernels::Round settled_;  // what settle() told of; without sequences once the states have advanced
+  int found_ = 0;           // bytes of candidates
   std::unique_ptr<Scratch> scratch_;
   std::vector<DeviceArray<float>> conv_states_, delta_states_;  // of each delta layer: [slots][…]
   // Of each attention layer, the multi-token head's last: [pages][page].

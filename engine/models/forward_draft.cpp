@@ -8,32 +8,34 @@ using namespace kernels;
 
 void Forward::settle(const Batch& batch, std::span<const int> stands) {
   if (!drafted_) return;
-  Scratch& s = *scratch_;
   std::vector<Sequence> sequences;
   for (size_t i = 0; i < batch.sequences.size() && batch.sequences[i].keep == 0; ++i) {
     sequences.push_back(batch.sequences[i]);
     sequences.back().keep = stands[i];
   }
-  s.settled.upload(sequences);
-  Round replayed = round_;
-  replayed.sequence = s.settled.data();
-  replayed.sequences = static_cast<int>(sequences.size());
-  replayed.rows = sequences.back().first_row + sequences.back().rows;
-  const std::array<int32_t, 5> key = {2, replayed.rows, replayed.sequences, replayed.most_rows, round_.rows};
-  device_.repeat(key, [&] { settle_layers(replayed); });
+  scratch_->settled.upload(sequences);
+  settled_ = {.rows = sequences.back().first_row + sequences.back().rows,
+              .sequences = static_cast<int>(sequences.size()),
+              .sequence = scratch_->settled.data(),
+              .most_rows = round_.most_rows};
 }
 
-void Forward::settle_layers(const Round& replayed) {
-  size_t index = 0;
-  for (const LayerWeights& layer : weights_.layers) {
-    const auto* w = std::get_if<DeltaWeights>(&layer.mixer);
-    if (!w) continue;
-    const Recurrence& r = recurrence(index);
-    device_.run(ConvolutionReplay{replayed, delta_, r.qkv.data(), conv_states_[index].data()});
-    device_.run(DeltaReplay{replayed, delta_, r.convolved.data(), r.a.data(), w->a_log.data(),
-                            w->dt_bias.data(), r.update.data(), delta_states_[index].data()});
-    ++index;
-  }
+void Forward::catch_up() {
+  if (settled_.sequences == 0) return;
+  const std::array<int32_t, 4> key = {2, settled_.rows, settled_.sequences, settled_.most_rows};
+  device_.repeat(key, [&] {
+    size_t index = 0;
+    for (const LayerWeights& layer : weights_.layers)
+      if (const auto* delta = std::get_if<DeltaWeights>(&layer.mixer)) replay(*delta, index++);
+  });
+  settled_ = {};
+}
+
+void Forward::replay(const DeltaWeights& w, size_t index) {
+  const Recurrence& r = scratch_->drafted[index];
+  device_.run(ConvolutionReplay{settled_, delta_, r.qkv.data(), conv_states_[index].data()});
+  device_.run(DeltaReplay{settled_, delta_, r.convolved.data(), r.a.data(), w.a_log.data(), w.dt_bias.data(),
+                          r.update.data(), delta_states_[index].data()});
 }
 
 void Forward::hold(int row, int slot, int index) {

@@ -38,7 +38,8 @@ void Forward::prepare_pages(int first, int count) {
   each_page_part(first, [&](void* part, size_t bytes) { device_.prepare(part, count * bytes); });
 }
 
-void Forward::read_state(int slot, std::byte* host) const {
+void Forward::read_state(int slot, std::byte* host) {
+  catch_up();
   std::byte* at = host;
   each_state_part(slot, [&](const void* from, size_t bytes) {
     device_.download(at, from, bytes);
@@ -48,6 +49,7 @@ void Forward::read_state(int slot, std::byte* host) const {
 }
 
 void Forward::write_state(int slot, const std::byte* host) {
+  catch_up();
   const std::byte* at = host;
   each_state_part(slot, [&](void* to, size_t bytes) {
     device_.upload(to, at, bytes);

@@ -9,6 +9,7 @@
 #include "tests/engine/support/solo.h"
 
 using namespace lockstep;
+using lockstep::engine::Forward;
 using namespace lockstep::test;
 
 namespace {
@@ -86,6 +87,58 @@ TEST_CASE("chunked = whole: prompt chunks of any size give the same logits") {
         solo.reset();
         const std::vector<float> parts = solo.feed(ids, chunk);
         CHECK(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("whoever reads a state after guesses finds it with the rows that stand, and no others") {
+  for (const TestModel& model : test_models()) {
+    if (model.name == "starter") continue;
+    for (const std::string& device : kernels::implementations()) {
+      INFO(model.name << " on " << device);
+      const std::vector<int32_t> ids = read_reference(model.reference).heldout_ids;
+      const std::span all(ids);
+      Solo solo(model.directory, device, 256);
+      Forward& forward = solo.forward();
+      const auto state = [&](int slot) {
+        std::vector<std::byte> bytes(forward.state_bytes());
+        forward.read_state(slot, bytes.data());
+        return bytes;
+      };
+      // Rows 5 and 6, and two guesses of which the first stands.
+      std::vector<int32_t> guessed(ids.begin() + 5, ids.begin() + 9);
+      guessed[3] = ids[40];
+      const auto guess = [&] {
+        solo.reset();
+        solo.feed(all.first(5), 5);
+        solo.feed_guessed(guessed, 2, 3);
+      };
+      const std::vector<float> next = (solo.feed(all.first(8), 8), solo.feed(all.subspan(8, 1), 1));
+      solo.reset();
+      solo.feed(all.first(8), 8);
+      const std::vector<std::byte> wanted = state(0);
+      guess();
+      CHECK(state(0) == wanted);
+      guess();
+      forward.copy_state(0, 1);
+      CHECK(state(1) == wanted);
+      solo.reset();
+      solo.feed(all.first(3), 3);
+      const std::vector<std::byte> other = state(0);
+      CHECK(other != wanted);
+      guess();
+      forward.write_state(0, other.data());
+      CHECK(state(0) == other);
+      guess();
+      CHECK(solo.feed(all.subspan(8, 1), 1) == next);
+      // Guesses after guesses, in the same shape and in another.
+      for (const size_t again : {4, 3}) {
+        solo.reset();
+        solo.feed(all.first(1), 1);
+        solo.feed_guessed(all.subspan(1, 4), 2, 4);
+        solo.feed_guessed(all.subspan(5, again), 2, 3);
+        CHECK(state(0) == wanted);
       }
     }
   }

@@ -22,7 +22,7 @@ Solo::Solo(const std::filesystem::path& model, const std::string& device, int co
                                                 .logit_rows = std::max(rows, draft_rows),
                                                 .lanes = 1,
                                                 .lane_pages = pages});
-  forward_->allocate(1, pages);
+  forward_->allocate(3, pages);
   // Pages in an order that a contiguous cache would get wrong.
   pages_.resize(pages);
   std::iota(pages_.rbegin(), pages_.rend(), 0);
@@ -53,6 +53,14 @@ std::vector<float> Solo::feed_all(std::span<const int32_t> tokens) {
   std::vector<float> logits(tokens.size() * config().vocabulary);
   device_->download(logits.data(), forward_->logits(), logits.size() * sizeof(float));
   return logits;
+}
+
+void Solo::feed_guessed(std::span<const int32_t> tokens, int drafts, int stands) {
+  Batch batch;
+  batch.add(tokens, position_, pages_, 0, drafts);
+  forward_->run(batch);
+  forward_->settle(batch, {{stands}});
+  position_ += stands;
 }
 
 std::vector<int32_t> Solo::guesses(std::span<const int32_t> tokens, int from) {

@@ -22,8 +22,12 @@ class Solo {
   std::vector<float> feed(std::span<const int32_t> tokens, int chunk);
   // Feeds tokens in one run and returns the logits after each, [tokens][vocabulary].
   std::vector<float> feed_all(std::span<const int32_t> tokens);
+  // Feeds tokens in one run, the last `drafts` of them guesses, of which all but the first `stands` rows are
+  // taken back.
+  void feed_guessed(std::span<const int32_t> tokens, int drafts, int stands);
   // The multi-token head's guesses: [j] at the token after tokens[from + j], from all tokens up to there.
   std::vector<int32_t> guesses(std::span<const int32_t> tokens, int from);
+  engine::Forward& forward() { return *forward_; }  // with three slots; the lane is in slot 0
   const engine::ModelConfig& config() const { return checkpoint_.config(); }
   int draft_vocabulary() const { return forward_->draft_vocabulary(); }
   const engine::Checkpoint& checkpoint() const { return checkpoint_; }
