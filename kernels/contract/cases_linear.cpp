@@ -196,6 +196,10 @@ std::vector<Case> cases(const Linear*, Data& data) {
   list.push_back(linear_case(data, {67, 1, 1, 40, 2560, 8, 64, ScaleType::fp16}));
   list.push_back(linear_case(data, {2, 1, 1, 64, 17408, 6, 128, ScaleType::bf16}));
   list.push_back(linear_case(data, {64, 8, 32, 64, 512, 4, 64, ScaleType::bf16}));
+  // Few and many rows an expert, some experts without any.
+  list.push_back(linear_case(data, {150, 1, 2, 40, 512, 4, 64, ScaleType::bf16}));
+  list.push_back(linear_case(data, {90, 3, 45, 40, 512, 3, 64, ScaleType::bf16}));
+  list.push_back(linear_case(data, {528, 8, 3, 33, 256, 5, 32, ScaleType::fp32}));
   return list;
 }
 
@@ -225,6 +229,8 @@ std::vector<Case> cases(const SwiGlu*, Data& data) {
   list.push_back(swiglu_case(data, {9, 1, 1, 64, 512, 4, 64, ScaleType::bf16, Kind::normal, 8}, 32));
   list.push_back(swiglu_case(data, {1, 1, 1, 256, 5120, 4, 64, ScaleType::bf16}, 64));
   list.push_back(swiglu_case(data, {70, 1, 1, 64, 1024, 4, 64, ScaleType::bf16}, 64));
+  list.push_back(swiglu_case(data, {136, 8, 5, 64, 512, 4, 64, ScaleType::bf16}, 64));
+  list.push_back(swiglu_case(data, {136, 8, 68, 64, 512, 4, 64, ScaleType::bf16}, 64));
   return list;
 }
 

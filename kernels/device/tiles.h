@@ -19,6 +19,11 @@
 
 namespace lockstep::kernels::gpu {
 
+#if defined(LOCKSTEP_NO_MATRIX_UNIT)
+constexpr bool matrix_unit = false;
+#else
+constexpr bool matrix_unit = true;
+#endif
 constexpr int tile_rows = 16;
 constexpr int step_inputs = 32;  // k of one step
 
@@ -114,11 +119,7 @@ DEVICE_FUNCTION int step_of_input(int, int input) { return input / step_inputs; 
 DEVICE_FUNCTION int number_of_input(int, int input) { return input % step_inputs; }
 // What is computed from v is computed anew from here on rather than kept in registers.
 DEVICE_FUNCTION void recompute(uint32_t& v) { asm volatile("" : "+v"(v)); }
-#if defined(LOCKSTEP_NO_MATRIX_UNIT)
-constexpr bool tiles_in_turn = true;
-#else
-constexpr bool tiles_in_turn = false;
-#endif
+constexpr bool tiles_in_turn = !matrix_unit;
 constexpr bool scarce_registers = true;  // tiles take twice those of NVIDIA's, of A on gfx11 four times
 DEVICE_FUNCTION void keep_order() { __builtin_amdgcn_sched_barrier(0); }  // brings nothing forward past here
 

@@ -64,14 +64,27 @@ struct LinearPart {
   int32_t stride;
   int32_t first_strip;  // blocks from this x on take strips of this part
 };
+// Output rows that one expert computes: order[first, first + count) of their numbers.
+struct RowGroup {
+  int32_t expert, first, count, unused;
+};
+struct GroupRowsArgs {
+  int32_t rows, size;  // rows; most of a group
+  const int32_t* expert;
+  int32_t* order;  // [rows]: row numbers, those of an expert side by side
+  // [rows / size + experts]: those of an expert from (rows of the experts before it) / size + its number on.
+  RowGroup* groups;
+};
 constexpr int most_parts = 8;
 struct LinearArgs {
   Blocks in;
   const float* x;
   int32_t rows, rows_per_input, parts, strips;
-  int32_t warps;  // of a strip
-  int32_t turns;  // whose sums shared memory holds
-  const int32_t* expert;
+  int32_t warps;           // of a strip
+  int32_t turns;           // whose sums shared memory holds
+  const int32_t* expert;   // of each row, of rows in no groups
+  const int32_t* order;    // of rows in groups
+  const RowGroup* groups;  // a block takes one
   LinearPart part[most_parts];
 };
 

@@ -10,8 +10,6 @@ namespace lockstep::kernels::gpu {
 
 namespace {
 
-// Working memory: parts of attention, weights on their way into their layout.
-constexpr size_t scratch_bytes = size_t{64} << 20;
 constexpr size_t most_repeated = 64;  // keys of repeat() that are remembered
 
 }  // namespace

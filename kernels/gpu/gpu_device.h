@@ -82,7 +82,8 @@ class GpuDevice final : public Device {
   std::unique_ptr<GpuMatrix> make_matrix(const MatrixSource&, bool pair);
   void fill(GpuMatrix&, const MatrixSource&, int half);
   void quantize(int rows, const float* x, const Blocks*);
-  void linear(const char* kind, const LinearArgs&, int halves);
+  void linear(const char* kind, LinearArgs, int halves, int experts);
+  int group_rows(LinearArgs&, int experts, int size);
   void share_out(LinearArgs&, int columns, int halves, unsigned blocks) const;
   void convolve(const ConvolutionArgs&, const DeltaShape&);
   void delta(const char* kind, const DeltaArgs&, int at_once);  // rows that the kernel prepares at once

@@ -5,6 +5,8 @@
 
 namespace lockstep::kernels::gpu {
 
+// Working memory: parts of attention, groups of routed rows, weights on their way into their layout.
+inline constexpr size_t scratch_bytes = size_t{64} << 20;
 inline constexpr int most_grid_rows = 65535;  // of a launch's y and z
 
 inline unsigned blocks_of(int64_t count, int per_block) {

@@ -12,7 +12,24 @@ constexpr int held_sums_bytes = 24 << 10;  // of a block of linear layers
 
 }  // namespace
 
-void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
+// Makes groups of at most `size` rows of one expert, and gives how many.
+int GpuDevice::group_rows(LinearArgs& args, int experts, int size) {
+  const int groups = args.rows / size + experts;
+  auto* group = static_cast<RowGroup*>(scratch_);
+  auto* order = reinterpret_cast<int32_t*>(group + groups);
+  if (static_cast<size_t>(groups) * sizeof(RowGroup) + static_cast<size_t>(args.rows) * sizeof(int32_t) >
+      scratch_bytes) {
+    throw DeviceError("the GPU takes rounds of fewer routed rows; this one has " + std::to_string(args.rows));
+  }
+  launch("group_rows", {static_cast<unsigned>(experts)}, 256, 2 * 256 / 32 * sizeof(int32_t),
+         GroupRowsArgs{args.rows, size, args.expert, order, group});
+  args.expert = nullptr;
+  args.order = order;
+  args.groups = group;
+  return groups;
+}
+
+void GpuDevice::linear(const char* kind, LinearArgs args, int halves, int experts) {
   const PackedWeights& w = args.part[0].weights;
   const auto strips = static_cast<unsigned>(args.strips);
   if (w.bits == 16) {
@@ -23,10 +40,13 @@ void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
   const std::string kernel =
       std::string(kind) + "_" + std::to_string(w.bits) + "_" + std::to_string(w.group) + "_";
   const bool streams = runtime_->copies_ahead();
-  if (!args.expert && args.rows > 32 && runtime_->has_matrix_unit()) {
+  // From two rows an expert on, most experts have some to share their weights.
+  const bool grouped = args.expert && args.rows >= 2 * experts;
+  if ((grouped || (!args.expert && args.rows > 32)) && runtime_->has_matrix_unit()) {
     const int warps = many_warps(w.bits, w.group, streams);
-    launch(kernel + "many", {blocks_of(args.rows, many_columns), blocks_of(args.strips, warps / halves)},
-           static_cast<unsigned>(warps) * 32,
+    const unsigned x = grouped ? static_cast<unsigned>(group_rows(args, experts, many_columns))
+                               : blocks_of(args.rows, many_columns);
+    launch(kernel + "many", {x, blocks_of(args.strips, warps / halves)}, static_cast<unsigned>(warps) * 32,
            static_cast<size_t>(many_bytes(w.bits, w.group, warps, streams)), args);
     return;
   }
@@ -34,7 +54,9 @@ void GpuDevice::linear(const char* kind, const LinearArgs& args, int halves) {
   int columns = runtime_->fewest_rows();
   const int most = args.expert || !runtime_->has_matrix_unit() ? columns : streams ? 16 : 32;
   while (columns < most && columns < args.rows) columns *= 2;
-  const unsigned y = args.expert ? rows_of_grid(args.rows) : blocks_of(args.rows, columns);
+  const unsigned y = grouped       ? rows_of_grid(group_rows(args, experts, columns))
+                     : args.expert ? rows_of_grid(args.rows)
+                                   : blocks_of(args.rows, columns);
   LinearArgs shared_out = args;
   share_out(shared_out, columns, halves, strips * y);
   const int warps = halves * shared_out.warps;
@@ -78,7 +100,7 @@ void GpuDevice::run(const Linear& op) {
   std::vector<bool> done(op.outputs.size(), false);
   for (size_t first = 0; first < op.outputs.size(); ++first) {
     if (done[first]) continue;
-    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, 0, 0, 0, op.expert, {}};
+    LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 0, 0, 0, 0, op.expert, nullptr, nullptr, {}};
     const PackedWeights& w = stored(op.outputs[first].matrix).weights;
     for (size_t i = first; i < op.outputs.size(); ++i) {
       const GpuMatrix& matrix = stored(op.outputs[i].matrix);
@@ -89,16 +111,17 @@ void GpuDevice::run(const Linear& op) {
       args.strips += matrix.strips;
       done[i] = true;
     }
-    linear("linear", args, 1);
+    linear("linear", args, 1, op.outputs[first].matrix->experts);
   }
 }
 
 void GpuDevice::run(const SwiGlu& op) {
   if (op.rows == 0) return;
   const GpuMatrix& matrix = stored(op.gate_up);
-  LinearArgs args{op.in, op.x, op.rows, op.rows_per_input, 1, matrix.strips, 0, 0, op.expert, {}};
+  LinearArgs args{op.in, op.x, op.rows,   op.rows_per_input, 1,       matrix.strips,
+                  0,     0,    op.expert, nullptr,           nullptr, {}};
   args.part[0] = {matrix.weights, op.out, matrix.outputs, 0};
-  linear("swiglu", args, 2);
+  linear("swiglu", args, 2, matrix.experts);
   quantize(op.rows, op.out, op.blocks);
 }
 

@@ -53,9 +53,9 @@ DEVICE_FUNCTION void add_segment(StripSums<bits, group, tiles>& sums, const Colu
 template <int bits, int group>
 using WeightStream = Stream<stream_slots, piece_bytes(bits, group), segment_inputs / piece_inputs>;
 
-// Grid: x strips of all parts, y row blocks, or rows when each has its expert. Block: LinearArgs::warps
-// warps, of a pair twice as many. Shared: a Stream for each warp, then sums of LinearArgs::turns turns
-// [turns][halves][warps][columns][sums_pitch].
+// Grid: x strips of all parts, y row blocks, or groups of rows, or rows when each has its expert. Block:
+// LinearArgs::warps warps, of a pair twice as many. Shared: a Stream for each warp, then sums of
+// LinearArgs::turns turns [turns][halves][warps][columns][sums_pitch].
 template <int bits, int group, int columns_held, bool pair>
 DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   constexpr int tiles = columns_held / tile_inputs, halves = pair ? 2 : 1;
@@ -63,24 +63,24 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   constexpr int per_thread = most_per_thread > 1 ? most_per_thread : 1;
   using Weights = WeightStream<bits, group>;
   let_next_start();
-  if (a.expert) wait_for_inputs();
+  const bool routed = a.expert || a.groups;
+  if (routed) wait_for_inputs();
+  const FewRows rows(a, block_y(), columns_held);
+  if (rows.count == 0) return;  // of a group
   int p = 0;
   while (p + 1 < a.parts && block_x() >= a.part[p + 1].first_strip) ++p;
   const LinearPart& part = a.part[p];
   const PackedWeights& w = part.weights;
   const int strip = block_x() - part.first_strip, half = warp_index() / a.warps, own = warp_index() % a.warps;
   const int threads = halves * a.warps * warp_lanes, lane = lane_index();
-  const int expert = a.expert ? a.expert[block_y()] : 0;
-  const uint8_t* data = w.data + static_cast<uint64_t>(expert) * w.expert_bytes +
+  const uint8_t* data = w.data + static_cast<uint64_t>(rows.expert) * w.expert_bytes +
                         static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
   const int piece = piece_inputs / inputs_of_unit(group) * unit_bytes(bits, group, w.wide);
   const int segment_bytes = segment_inputs / piece_inputs * piece;
   Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data + own * segment_bytes,
                   data + w.strip_bytes, static_cast<int64_t>(a.warps) * segment_bytes, piece);
-  if (!a.expert) wait_for_inputs();  // weights are nobody's output
-  const int first_row = a.expert ? block_y() : block_y() * columns_held;
-  const int rows = a.expert ? 1 : a.rows - first_row;
-  const Columns<group, tiles> columns(a, first_row, rows);
+  if (!routed) wait_for_inputs();  // weights are nobody's output
+  const Columns<group, tiles> columns(a, rows);
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
   auto* shared = reinterpret_cast<float*>(shared_memory() +
                                           (streams_in_shared ? halves * a.warps * Weights::shared_bytes : 0));
@@ -120,10 +120,10 @@ DEVICE_FUNCTION void linear_codes(const LinearArgs& a) {
   UNROLL for (int i = 0; i < per_thread; ++i) {
     const int place = thread_index() + i * threads, column = place / strip_outputs;
     const int output = strip * strip_outputs + place % strip_outputs;
-    if (column >= columns_held || column >= rows || output >= w.outputs) continue;
+    if (column >= columns_held || column >= rows.count || output >= w.outputs) continue;
     float v = y[0][i];
     if constexpr (pair) v = canon::silu(v) * y[halves - 1][i];
-    part.y[static_cast<int64_t>(first_row + column) * part.stride + output] = v;
+    part.y[static_cast<int64_t>(rows.output_row(column)) * part.stride + output] = v;
   }
 }
 

@@ -46,13 +46,13 @@ struct ManyColumns {
 
 // Brings a segment, by all threads of the block.
 template <int threads, int group>
-DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int segment,
+DEVICE_FUNCTION void load_inputs(const LinearArgs& a, const BlockRows<true>& rows, int segment,
                                  ManyInputs<group>& to) {
   constexpr int quads = many_columns * (segment_inputs / 16) / threads;
   UNROLL for (int i = 0; i < quads; ++i) {
     const int place = thread_index() + i * threads, column = place / 16, k = place % 16 * 16;
     if (segment * segment_inputs + k >= a.in.length) continue;
-    const uint32_t at = input_row(a, first, count, column) * static_cast<uint32_t>(a.in.length) +
+    const uint32_t at = rows.input_row(column) * static_cast<uint32_t>(a.in.length) +
                         static_cast<uint32_t>(segment * segment_inputs + k);
     *reinterpret_cast<Quad*>(to.plane[to.place(column, 0)] + k) =
         *reinterpret_cast<const Quad*>(a.in.high + at);
@@ -62,15 +62,15 @@ DEVICE_FUNCTION void load_inputs(const LinearArgs& a, int first, int count, int 
   const int column = thread_index() % many_columns, g = thread_index() / many_columns;
   const int groups = a.in.length / group, index = segment * ManyInputs<group>::groups + g;
   if (g < ManyInputs<group>::groups && index < groups) {
-    const uint32_t at =
-        input_row(a, first, count, column) * static_cast<uint32_t>(groups) + static_cast<uint32_t>(index);
+    const uint32_t at = rows.input_row(column) * static_cast<uint32_t>(groups) + static_cast<uint32_t>(index);
     to.multiplier[g][column] = a.in.multiplier[at];
     to.sum[g][column] = a.in.sum[at];
   }
 }
 
-// Grid: x blocks of rows, y blocks of strips of all parts. Shared: a Stream and the totals of each warp, then
-// two ManyInputs; of a pair the upper warps have the strips of up, and leave their sums there at the end.
+// Grid: x blocks of rows or groups of them, y blocks of strips of all parts. Shared: a Stream and the totals
+// of each warp, then two ManyInputs; of a pair the upper warps have the strips of up, and leave their sums
+// there at the end.
 template <int bits, int group, bool pair>
 DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   constexpr int tiles = many_columns / tile_inputs, halves = pair ? 2 : 1;
@@ -89,7 +89,10 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   const LinearPart& part = a.part[p];
   const PackedWeights& w = part.weights;
   strip -= part.first_strip;
-  const uint8_t* data = w.data + static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
+  const BlockRows<true> rows(a, block_x(), many_columns);
+  if (rows.count == 0) return;  // of a group
+  const uint8_t* data = w.data + static_cast<uint64_t>(rows.expert) * w.expert_bytes +
+                        static_cast<uint64_t>(strip * halves + half) * w.strip_bytes;
   const int bytes = unit_bytes(bits, group, w.wide);
   Weights weights(shared_memory() + warp_index() * Weights::shared_bytes, data, data + w.strip_bytes,
                   static_cast<int64_t>(segment_inputs / piece_inputs) * units * bytes, units * bytes);
@@ -98,13 +101,11 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   auto* total = reinterpret_cast<float*>(shared_memory() + streams + warp_index() * many_totals_bytes) + lane;
   auto* inputs = reinterpret_cast<ManyInputs<group>*>(shared_memory() + streams + totals);
   const int segments = (w.inputs + segment_inputs - 1) / segment_inputs;
-  const int first_row = block_x() * many_columns, rows = a.rows - first_row;
   StripSums<bits, group, tiles> y;
-  load_inputs<threads>(a, first_row, rows, 0, inputs[0]);
+  load_inputs<threads>(a, rows, 0, inputs[0]);
   block_barrier();
   NO_UNROLL for (int segment = 0; segment < segments; ++segment) {
-    if (segment + 1 < segments)
-      load_inputs<threads>(a, first_row, rows, segment + 1, inputs[(segment + 1) % 2]);
+    if (segment + 1 < segments) load_inputs<threads>(a, rows, segment + 1, inputs[(segment + 1) % 2]);
     StripSums<bits, group, tiles> sums;
     sums.clear();
     const ManyColumns<group> columns = {inputs[segment % 2]};
@@ -136,9 +137,9 @@ DEVICE_FUNCTION void linear_many(const LinearArgs& a) {
   if (half != 0 || !real) return;
   y.each(lane, [&](int column, int row, float v) {
     const int output = strip * strip_outputs + row;
-    if (column >= rows || output >= w.outputs) return;
+    if (column >= rows.count || output >= w.outputs) return;
     if constexpr (pair) v = canon::silu(v) * up[column * sums_pitch + row];
-    part.y[static_cast<int64_t>(first_row + column) * part.stride + output] = v;
+    part.y[static_cast<int64_t>(rows.output_row(column)) * part.stride + output] = v;
   });
 }
 

@@ -148,4 +148,52 @@ KERNEL(router, RouterArgs, 32) {
   }
 }
 
+// Routed rows by expert, for linear layers that read an expert's weights once for a group of rows. One block
+// an expert, which counts the rows of the experts before it too; shared: two numbers of each warp.
+KERNEL(group_rows, GroupRowsArgs, 256) {
+  wait_for_inputs();
+  let_next_start();
+  constexpr int threads = 256, warps = threads / warp_lanes;
+  const int expert = block_x();
+  int before = 0, own = 0;
+  for (int i = thread_index(); i < a.rows; i += threads) {
+    before += a.expert[i] < expert;
+    own += a.expert[i] == expert;
+  }
+  // Rows of this expert that lower lanes have, then lower warps.
+  int lower = 0, all = own;
+  const auto meet = [&](int other, int mask) {
+    if (lane_index() & mask) lower += other;
+    all += other;
+  };
+  meet(exchange<1>(all), 1);
+  meet(exchange<2>(all), 2);
+  meet(exchange<4>(all), 4);
+  meet(exchange<8>(all), 8);
+  meet(exchange<16>(all), 16);
+  before = sum_of_lanes(before);
+  auto* shared = reinterpret_cast<int32_t*>(shared_memory());
+  if (lane_index() == 0) {
+    shared[warp_index()] = all;
+    shared[warps + warp_index()] = before;
+  }
+  block_barrier();
+  int count = 0, first = 0;
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp_index()) lower += shared[w];
+    count += shared[w];
+    first += shared[warps + w];
+  }
+  int at = first + lower;
+  for (int i = thread_index(); i < a.rows; i += threads) {
+    if (a.expert[i] == expert) a.order[at++] = i;
+  }
+  // With the empty ones up to the next expert's.
+  const int group = first / a.size + expert, next = (first + count) / a.size + expert + 1;
+  for (int i = thread_index(); group + i < next; i += threads) {
+    const int done = i * a.size, left = count - done;
+    a.groups[group + i] = {expert, first + done, left < a.size ? left > 0 ? left : 0 : a.size, 0};
+  }
+}
+
 }  // namespace lockstep::kernels::gpu

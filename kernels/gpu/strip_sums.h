@@ -6,10 +6,41 @@
 
 namespace lockstep::kernels::gpu {
 
-// The input row of an output row; those past the last are the last, and nobody takes their sums.
-DEVICE_FUNCTION uint32_t input_row(const LinearArgs& a, int first, int count, int column) {
-  return static_cast<uint32_t>((first + (column < count ? column : count - 1)) / a.rows_per_input);
-}
+// The output rows of a block, and the expert that computes them. Kernels that get groups say so: it takes
+// registers.
+template <bool may_group>
+struct BlockRows {
+  int first, count, expert = 0;
+  const int32_t* order;  // of groups, else null
+  int rows_per_input;
+
+  DEVICE_METHOD BlockRows(const LinearArgs& a, int block, int columns)
+      : order(may_group ? a.order : nullptr), rows_per_input(a.rows_per_input) {
+    if (order) {
+      const Quad group = *reinterpret_cast<const Quad*>(a.groups + block);
+      const auto word = [&](int i) { return same_in_warp(static_cast<int>(group.word[i])); };
+      expert = word(0);
+      first = word(1);
+      count = word(2);
+    } else if (a.expert) {
+      expert = same_in_warp(a.expert[block]);
+      first = block;
+      count = 1;
+    } else {
+      first = block * columns;
+      count = a.rows - first;
+    }
+  }
+
+  DEVICE_METHOD int output_row(int column) const { return order ? order[first + column] : first + column; }
+  // Columns past the last have the last one's row, and nobody takes their sums.
+  DEVICE_METHOD uint32_t input_row(int column) const {
+    return static_cast<uint32_t>(output_row(column < count ? column : count - 1) / rows_per_input);
+  }
+};
+
+// Groups go to the kernels for many rows, where a chip has them.
+using FewRows = BlockRows<!matrix_unit>;
 
 // Where a lane finds one segment of its input rows in device memory: for each tile the row of bytes that it
 // brings, and the multipliers and sums of the row whose results it holds. Inputs and groups count from the
@@ -20,15 +51,14 @@ struct Columns {
   const float *multiplier, *sum;
   uint32_t row[tiles], scale[tiles];
 
-  // `first` and `count`: output rows.
-  DEVICE_METHOD Columns(const LinearArgs& a, int first, int count)
+  DEVICE_METHOD Columns(const LinearArgs& a, const FewRows& rows)
       : multiplier(a.in.multiplier), sum(a.in.sum) {
     const int lane = lane_index();
     UNROLL for (int p = 0; p < tile_planes; ++p) plane[p] = plane_of_lane(lane, p) ? a.in.low : a.in.high;
     const auto length = static_cast<uint32_t>(a.in.length);
     UNROLL for (int n = 0; n < tiles; ++n) {
-      row[n] = input_row(a, first, count, n * tile_inputs + input_of_lane(lane)) * length;
-      scale[n] = input_row(a, first, count, n * tile_inputs + result_input(lane)) * (length / group);
+      row[n] = rows.input_row(n * tile_inputs + input_of_lane(lane)) * length;
+      scale[n] = rows.input_row(n * tile_inputs + result_input(lane)) * (length / group);
     }
   }
   DEVICE_METHOD Columns at(int segment) const {
