@@ -184,7 +184,7 @@ void Forward::run(const Batch& batch) {
   const bool alike = drafted_ && settled_.rows == round_.rows && settled_.sequences == round_.sequences &&
                      settled_.most_rows == round_.most_rows;
   if (!alike) catch_up();
-  repeat(batch, alike ? 4 : 0, &Forward::run_layers);
+  repeat(batch, alike ? Work::run_replaying : Work::run, &Forward::run_layers);
   settled_ = {};
 }
 

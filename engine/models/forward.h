@@ -103,7 +103,8 @@ class Forward {
   template <class Part>
   void each_page_part(int32_t page, const Part&) const;
   void upload(const Batch&, std::span<const int32_t> hidden = {});
-  void repeat(const Batch&, int kind, void (Forward::*work)(const Batch&));
+  enum class Work : int32_t { run, run_replaying, replay, read_draft, draft };  // of keys of repeat()
+  void repeat(const Batch&, Work, void (Forward::*work)(const Batch&));
   void run_layers(const Batch&);
   void find_candidates(const Batch&, int rows, int vocabulary);
   void begin_draft(const Batch&);

@@ -22,7 +22,8 @@ void Forward::settle(const Batch& batch, std::span<const int> stands) {
 
 void Forward::catch_up() {
   if (settled_.sequences == 0) return;
-  const std::array<int32_t, 4> key = {2, settled_.rows, settled_.sequences, settled_.most_rows};
+  const std::array<int32_t, 4> key = {static_cast<int32_t>(Work::replay), settled_.rows, settled_.sequences,
+                                      settled_.most_rows};
   device_.repeat(key, [&] {
     size_t index = 0;
     for (const LayerWeights& layer : weights_.layers)
@@ -62,7 +63,7 @@ void Forward::begin_draft(const Batch& batch) {
 
 void Forward::read_draft(const Batch& batch, std::span<const int32_t> hidden) {
   upload(batch, hidden);
-  repeat(batch, 1, &Forward::read_draft_layer);
+  repeat(batch, Work::read_draft, &Forward::read_draft_layer);
 }
 
 void Forward::read_draft_layer(const Batch& batch) {
@@ -94,7 +95,7 @@ void Forward::read_draft_layer(const Batch& batch) {
 void Forward::draft(const Batch& batch, std::span<const int32_t> hidden) {
   upload(batch, hidden);
   found_ = static_cast<int>(batch.logit_rows.size() * candidate_bytes(batch.candidates));
-  repeat(batch, 3, &Forward::draft_layer);
+  repeat(batch, Work::draft, &Forward::draft_layer);
 }
 
 void Forward::draft_layer(const Batch& batch) {

@@ -44,9 +44,9 @@ void Forward::upload(const Batch& batch, std::span<const int32_t> hidden) {
 }
 
 // Does work, as one start of the device where it decodes: then the next batches have the same shape.
-void Forward::repeat(const Batch& batch, int kind, void (Forward::*work)(const Batch&)) {
+void Forward::repeat(const Batch& batch, Work kind, void (Forward::*work)(const Batch&)) {
   if (round_.rows > most_repeated_rows) return (this->*work)(batch);
-  const std::array<int32_t, 8> key = {kind,
+  const std::array<int32_t, 8> key = {static_cast<int32_t>(kind),
                                       drafted_,
                                       round_.rows,
                                       round_.sequences,

@@ -74,28 +74,20 @@ DEVICE_FUNCTION int block_z() { return static_cast<int>(__builtin_amdgcn_workgro
 extern "C" __attribute__((device)) void amd_wait_dscnt(uint16_t) __asm("llvm.amdgcn.s.wait.dscnt");
 #endif
 
-// Waits for all threads of the block and for what they wrote, to shared memory and, where `memory` is true,
-// to device memory.
-template <bool memory = false>
+// Waits for all threads of the block and for what they wrote to shared memory.
 DEVICE_FUNCTION void block_barrier() {
-  if constexpr (memory) {
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-    __builtin_amdgcn_s_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
-  } else {
-    // The wait is said in words: LLVM drops that of a workgroup's fence in a loop. For the compiler's order
-    // a wavefront's fence is enough.
-    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
+  // The wait is said in words: LLVM 19 drops that of a workgroup's fence in a loop. For the compiler's order
+  // a wavefront's fence is enough.
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront", "local");
 #if defined(__GFX12__)
-    amd_wait_dscnt(0);
+  amd_wait_dscnt(0);
 #elif defined(__GFX11__)
-    __builtin_amdgcn_s_waitcnt(0xfc07);  // lgkmcnt(0)
+  __builtin_amdgcn_s_waitcnt(0xfc07);  // lgkmcnt(0)
 #else
-    __builtin_amdgcn_s_waitcnt(0xc07f);  // lgkmcnt(0)
+  __builtin_amdgcn_s_waitcnt(0xc07f);  // lgkmcnt(0)
 #endif
-    __builtin_amdgcn_s_barrier();
-    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
-  }
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront", "local");
 }
 // The same for the lanes of one warp and shared memory.
 DEVICE_FUNCTION void warp_barrier() {
@@ -136,10 +128,7 @@ DEVICE_FUNCTION int block_x() { return static_cast<int>(blockIdx.x); }
 DEVICE_FUNCTION int block_y() { return static_cast<int>(blockIdx.y); }
 DEVICE_FUNCTION int block_z() { return static_cast<int>(blockIdx.z); }
 
-template <bool memory = false>
-DEVICE_FUNCTION void block_barrier() {
-  __syncthreads();
-}
+DEVICE_FUNCTION void block_barrier() { __syncthreads(); }
 DEVICE_FUNCTION void warp_barrier() { __syncwarp(); }
 
 template <int mask>
@@ -162,10 +151,7 @@ DEVICE_FUNCTION int block_x() { return lanes::block(0); }
 DEVICE_FUNCTION int block_y() { return lanes::block(1); }
 DEVICE_FUNCTION int block_z() { return lanes::block(2); }
 
-template <bool memory = false>
-DEVICE_FUNCTION void block_barrier() {
-  lanes::block_barrier();
-}
+DEVICE_FUNCTION void block_barrier() { lanes::block_barrier(); }
 DEVICE_FUNCTION void warp_barrier() { lanes::warp_barrier(); }
 
 template <int mask>

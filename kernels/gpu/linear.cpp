@@ -17,9 +17,12 @@ int GpuDevice::group_rows(LinearArgs& args, int experts, int size) {
   const int groups = args.rows / size + experts;
   auto* group = static_cast<RowGroup*>(scratch_);
   auto* order = reinterpret_cast<int32_t*>(group + groups);
-  if (static_cast<size_t>(groups) * sizeof(RowGroup) + static_cast<size_t>(args.rows) * sizeof(int32_t) >
-      scratch_bytes) {
-    throw DeviceError("the GPU takes rounds of fewer routed rows; this one has " + std::to_string(args.rows));
+  const size_t bytes =
+      static_cast<size_t>(groups) * sizeof(RowGroup) + static_cast<size_t>(args.rows) * sizeof(int32_t);
+  if (bytes > scratch_bytes) {
+    throw DeviceError("the GPU has " + std::to_string(scratch_bytes) +
+                      " bytes to group a round's routed rows, " + std::to_string(args.rows) + " rows need " +
+                      std::to_string(bytes) + "; a smaller chunk needs fewer");
   }
   launch("group_rows", {static_cast<unsigned>(experts)}, 256, 2 * 256 / 32 * sizeof(int32_t),
          GroupRowsArgs{args.rows, size, args.expert, order, group});
@@ -42,11 +45,14 @@ void GpuDevice::linear(const char* kind, LinearArgs args, int halves, int expert
   const bool streams = runtime_->copies_ahead();
   // From two rows an expert on, most experts have some to share their weights.
   const bool grouped = args.expert && args.rows >= 2 * experts;
+  const auto blocks = [&](int columns) {
+    return grouped ? static_cast<unsigned>(group_rows(args, experts, columns))
+                   : blocks_of(args.rows, columns);
+  };
   if ((grouped || (!args.expert && args.rows > 32)) && runtime_->has_matrix_unit()) {
     const int warps = many_warps(w.bits, w.group, streams);
-    const unsigned x = grouped ? static_cast<unsigned>(group_rows(args, experts, many_columns))
-                               : blocks_of(args.rows, many_columns);
-    launch(kernel + "many", {x, blocks_of(args.strips, warps / halves)}, static_cast<unsigned>(warps) * 32,
+    const Grid grid{blocks(many_columns), blocks_of(args.strips, warps / halves)};
+    launch(kernel + "many", grid, static_cast<unsigned>(warps) * 32,
            static_cast<size_t>(many_bytes(w.bits, w.group, warps, streams)), args);
     return;
   }
@@ -54,9 +60,7 @@ void GpuDevice::linear(const char* kind, LinearArgs args, int halves, int expert
   int columns = runtime_->fewest_rows();
   const int most = args.expert || !runtime_->has_matrix_unit() ? columns : streams ? 16 : 32;
   while (columns < most && columns < args.rows) columns *= 2;
-  const unsigned y = grouped       ? rows_of_grid(group_rows(args, experts, columns))
-                     : args.expert ? rows_of_grid(args.rows)
-                                   : blocks_of(args.rows, columns);
+  const unsigned y = rows_of_grid(args.expert && !grouped ? args.rows : static_cast<int>(blocks(columns)));
   LinearArgs shared_out = args;
   share_out(shared_out, columns, halves, strips * y);
   const int warps = halves * shared_out.warps;

@@ -1,13 +1,13 @@
 // Every device of this machine gives the same replies: token ids and log-probabilities, bit for bit.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "engine/engine.h"
 #include "tests/catch.h"
 #include "tests/engine/support/ask.h"
 #include "tests/engine/support/reference_file.h"
+#include "tests/engine/support/tried_devices.h"
 #include "tests/engine/support/written_replies.h"
 #include "tests/tools/synthetic.h"
 #include "tests/tools/temporary_directory.h"
@@ -96,14 +96,6 @@ std::vector<Question> written_questions(const Options& options) {
   return questions(written_count, vocabulary, written_context - reply - 1);
 }
 
-// The devices that are tried: the one that LOCKSTEP_TEST_DEVICE names, or all of this machine.
-std::vector<std::string> tried_devices() {
-  if (const char* one = std::getenv("LOCKSTEP_TEST_DEVICE")) return {one};
-  std::vector<std::string> list = devices();
-  std::erase(list, "reference");
-  return list;
-}
-
 }  // namespace
 
 TEST_CASE("every device of this machine gives the same replies") {
@@ -125,6 +117,7 @@ TEST_CASE("every device of this machine gives the 200 replies that are written d
       Options options = written_options(model);
       const std::vector<Question> list = written_questions(options);
       for (const std::string& device : tried_devices()) {
+        if (device == "reference") continue;
         INFO(device);
         options.device = device;
         CHECK(written.differing(model.name, answers(*open_engine(options), list, false)) == none);

@@ -22,7 +22,7 @@ Solo::Solo(const std::filesystem::path& model, const std::string& device, int co
                                                 .logit_rows = std::max(rows, draft_rows),
                                                 .lanes = 1,
                                                 .lane_pages = pages});
-  forward_->allocate(3, pages);
+  forward_->allocate(2, pages);
   // Pages in an order that a contiguous cache would get wrong.
   pages_.resize(pages);
   std::iota(pages_.rbegin(), pages_.rend(), 0);

@@ -27,7 +27,7 @@ class Solo {
   void feed_guessed(std::span<const int32_t> tokens, int drafts, int stands);
   // The multi-token head's guesses: [j] at the token after tokens[from + j], from all tokens up to there.
   std::vector<int32_t> guesses(std::span<const int32_t> tokens, int from);
-  engine::Forward& forward() { return *forward_; }  // with three slots; the lane is in slot 0
+  engine::Forward& forward() { return *forward_; }  // the lane is in slot 0 of two
   const engine::ModelConfig& config() const { return checkpoint_.config(); }
   int draft_vocabulary() const { return forward_->draft_vocabulary(); }
   const engine::Checkpoint& checkpoint() const { return checkpoint_; }

@@ -58,6 +58,24 @@ TEST_CASE("the GPU's kernels of rows give the reference's bits") {
   check_operations({"embed", "norm", "quantize", "router", "combine_experts", "gather"});
 }
 TEST_CASE("the GPU's linear layers give the reference's bits") { check_operations({"linear"}); }
+TEST_CASE("more routed rows than can be grouped are refused with the limit") {
+  gpu::GpuDevice device(gpu::open_lanes());
+  const std::vector<uint8_t> weights(2 * 32 * 32), scales(2 * 32 * 2);
+  MatrixSource source{};
+  source.experts = 2;
+  source.outputs = 32;
+  source.inputs = 64;
+  source.bits = 4;
+  source.group = 64;
+  source.weights = weights.data();
+  source.scales = source.biases = scales.data();
+  const auto matrix = device.pack(source);
+  const int32_t expert = 0;
+  const LinearOutput output{matrix.get(), nullptr, 32};
+  const Linear op{20'000'000, {}, nullptr, {&output, 1}, &expert, 1};
+  CHECK_THROWS_WITH(device.run(op), Catch::Contains("67108864 bytes") && Catch::Contains("20000000 rows") &&
+                                        Catch::Contains("chunk"));
+}
 TEST_CASE("the GPU's gate and up pairs give the reference's bits") { check_operations({"swiglu"}); }
 TEST_CASE("the GPU's attention gives the reference's bits in every seventh case") {
   check_operations({"attention_inputs", "attention", "kv_read"}, 7);
