@@ -47,8 +47,14 @@ class Runner {
   bool idle() const { return active_.empty() && (waiting_.empty() || !loading_.empty()); }
   int waiting() const { return waiting_.size(); }
   int active() const { return static_cast<int>(active_.size() + loading_.size()); }
-  int pages_used() const { return limits_.pages - pages_.available(); }
-  const PromptCache& cache() const { return cache_; }
+  // Bytes in use: of the lanes' KV pages, and of the prompt cache.
+  uint64_t lane_bytes() const {
+    return forward_.page_bytes() * (limits_.pages - pages_.available() - cache_.pages_held());
+  }
+  uint64_t cache_bytes() const {
+    return forward_.page_bytes() * cache_.pages_held() + forward_.state_bytes() * cache_.entries();
+  }
+  const PromptCache::Counts& cache_counts() const { return cache_.counts(); }
   // One round: admits, runs, chooses, replies, guesses on. False when there is nothing to do.
   bool turn();
   // Times rounds of several sizes, for drafts and prompts to be priced by. Before the first turn() only.

@@ -154,30 +154,6 @@ TEST_CASE("F75 a prompt beyond the context is refused, one token short of it get
   CHECK(answer.reply->finish == Finish::length);
 }
 
-TEST_CASE("F18 numbers that make no sense are refused by name") {
-  const auto engine = open_engine(tiny_dense());
-  const auto refused = [&](auto change) {
-    Sampling s = greedy(1);
-    change(s);
-    try {
-      ask(*engine, chat(*engine, "Hello!"), s);
-    } catch (const RequestError& e) {
-      return e.field;
-    }
-    return std::string("nothing");
-  };
-  CHECK(refused([](Sampling& s) { s.temperature = NAN; }) == "temperature");
-  CHECK(refused([](Sampling& s) { s.temperature = -1; }) == "temperature");
-  CHECK(refused([](Sampling& s) { s.temperature = INFINITY; }) == "temperature");
-  CHECK(refused([](Sampling& s) { s.top_p = 0; }) == "top_p");
-  CHECK(refused([](Sampling& s) { s.top_p = NAN; }) == "top_p");
-  CHECK(refused([](Sampling& s) { s.min_p = 2; }) == "min_p");
-  CHECK(refused([](Sampling& s) { s.top_k = -1; }) == "top_k");
-  CHECK(refused([](Sampling& s) { s.stop = {""}; }) == "stop");
-  CHECK(refused([](Sampling& s) { s.top_logprobs = 21; }) == "top_logprobs");
-  CHECK(refused([](Sampling&) {}) == "nothing");
-}
-
 TEST_CASE("a cancelled request ends at once and frees its lane, running or waiting") {
   Options options = tiny_dense();
   options.lanes = 1;
